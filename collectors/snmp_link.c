@@ -1,0 +1,311 @@
+/* snmp_link.c - addresses, sockets that never block, and net-snmp's sessions over them. */
+#include "snmp_link.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#define LARGEST_DATAGRAM 65507
+
+/* What our transport needs besides its socket: where unconnected datagrams go. */
+struct wire {
+	struct sockaddr_storage to;
+	socklen_t to_len; /* 0: the socket is connected */
+};
+
+void snmp_link_prepare(void)
+{
+	netsnmp_ds_set_boolean(NETSNMP_DS_LIBRARY_ID, NETSNMP_DS_LIB_DONT_READ_CONFIGS, 1);
+	netsnmp_ds_set_boolean(NETSNMP_DS_LIBRARY_ID, NETSNMP_DS_LIB_DONT_PERSIST_STATE, 1);
+	netsnmp_ds_set_boolean(NETSNMP_DS_LIBRARY_ID, NETSNMP_DS_LIB_ALARM_DONT_USE_SIG, 1);
+	/* By call and not by MIBS and SNMP_PERSISTENT_DIR: setenv() races with other threads. */
+	netsnmp_set_mib_directory("");
+	set_persistent_directory("/dev/null/none"); /* cannot be made, so nothing is written */
+	/* Messages go to callbacks; while there is none, the missing MIB files are not mentioned.
+	 */
+	snmp_disable_log();
+	snmp_enable_calllog();
+	init_snmp("callrouter");
+}
+
+/* getaddrinfo() takes 70000 for 4464. */
+static bool is_port(const char *text)
+{
+	const size_t len = strspn(text, "0123456789");
+
+	return len > 0 && len <= 5 && text[len] == '\0' && strtol(text, NULL, 10) >= 1 &&
+	       strtol(text, NULL, 10) <= UINT16_MAX;
+}
+
+/* Cut "udp:HOST:PORT" in place into host and port. */
+static int split_endpoint(char *endpoint, bool *is_stream, int *family, char **host, char **port)
+{
+	static const struct {
+		const char *prefix;
+		bool is_stream;
+		int family;
+	} kinds[] = {
+		{ "udp:", false, AF_UNSPEC },
+		{ "udp6:", false, AF_INET6 },
+		{ "tcp:", true, AF_UNSPEC },
+		{ "tcp6:", true, AF_INET6 },
+	};
+	char *end;
+
+	*is_stream = false;
+	*family = AF_UNSPEC;
+	*port = NULL;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (strncmp(endpoint, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) {
+			endpoint += strlen(kinds[i].prefix);
+			*is_stream = kinds[i].is_stream;
+			*family = kinds[i].family;
+			break;
+		}
+	*host = endpoint;
+	end = strchr(endpoint, ':');
+	if (*endpoint == '[') {
+		++*host;
+		end = strchr(endpoint, ']');
+		if (end == NULL || (end[1] != ':' && end[1] != '\0'))
+			return -EINVAL;
+		*end++ = '\0';
+	} else if (end != NULL && strchr(end + 1, ':') != NULL) {
+		return -EINVAL; /* an IPv6 address without brackets: which part is the port? */
+	}
+	if (end != NULL && *end == ':') {
+		*end = '\0';
+		*port = end + 1;
+	}
+	return **host != '\0' && (*port == NULL || is_port(*port)) ? 0 : -EINVAL;
+}
+
+int snmp_link_resolve(struct snmp_link *link, const char *endpoint, char *text, size_t text_len)
+{
+	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV }, *found;
+	char copy[320], *host, *port;
+	int code;
+
+	if (strlen(endpoint) >= sizeof copy)
+		code = -EINVAL;
+	else
+		code = split_endpoint(memcpy(copy, endpoint, strlen(endpoint) + 1),
+				      &link->is_stream, &hints.ai_family, &host, &port);
+	if (code < 0) {
+		(void)snprintf(text, text_len, "target \"%s\": write " SNMP_ENDPOINT_FORMS,
+			       endpoint);
+		return code;
+	}
+	hints.ai_socktype = link->is_stream ? SOCK_STREAM : SOCK_DGRAM;
+	code = getaddrinfo(host, port != NULL ? port : "161", &hints, &found);
+	if (code == EAI_NONAME) {
+		hints.ai_flags = AI_NUMERICSERV;
+		code = getaddrinfo(host, port != NULL ? port : "161", &hints, &found);
+	}
+	if (code != 0) {
+		(void)snprintf(text, text_len, "host \"%s\", port \"%s\": %s", host,
+			       port != NULL ? port : "161", gai_strerror(code));
+		return -EHOSTUNREACH;
+	}
+	memcpy(&link->address, found->ai_addr, found->ai_addrlen);
+	link->address_len = found->ai_addrlen;
+	freeaddrinfo(found);
+	return 0;
+}
+
+static int wire_receive(netsnmp_transport *transport, void *buf, int size, void **opaque, int *len)
+{
+	*opaque = NULL;
+	*len = 0;
+	return (int)recv(transport->sock, buf, (size_t)size, MSG_DONTWAIT);
+}
+
+static int wire_send(netsnmp_transport *transport, const void *buf, int size, void **opaque,
+		     int *len) /* NOLINT(readability-non-const-parameter): net-snmp's type */
+{
+	const struct wire *wire = transport->data;
+	ssize_t sent = -1;
+
+	(void)opaque;
+	(void)len;
+	/* The first try may only fetch the error that an older datagram has met. */
+	for (int tries = 0; tries < 2 && sent < 0; tries++) {
+		sent = sendto(transport->sock, buf, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL,
+			      wire->to_len > 0 ? (const struct sockaddr *)&wire->to : NULL,
+			      wire->to_len);
+		if (sent < 0 && errno != ECONNREFUSED && errno != EINTR)
+			break;
+	}
+	if (sent >= 0 && sent != size) {
+		errno = ENOBUFS; /* half a message in a stream: it cannot be used any more */
+		return -1;
+	}
+	return (int)sent;
+}
+
+static int wire_close(netsnmp_transport *transport)
+{
+	if (transport->sock >= 0)
+		close(transport->sock);
+	transport->sock = -1;
+	return 0;
+}
+
+/* A transport of net-snmp's over fd, which it owns from now on. NULL: no memory. */
+static netsnmp_transport *wire_new(int fd, const struct snmp_link *link, bool is_connected)
+{
+	netsnmp_transport *transport = calloc(1, sizeof *transport);
+	struct wire *wire = calloc(1, sizeof *wire);
+
+	if (transport == NULL || wire == NULL) {
+		free(transport);
+		free(wire);
+		return NULL;
+	}
+	if (!is_connected) {
+		wire->to = link->address;
+		wire->to_len = link->address_len;
+	}
+	transport->data = wire;
+	transport->data_length = (int)sizeof *wire;
+	transport->domain = netsnmpUDPDomain;
+	transport->domain_length = (int)netsnmpUDPDomain_len;
+	transport->sock = fd;
+	transport->flags = link->is_stream ? NETSNMP_TRANSPORT_FLAG_STREAM : 0;
+	transport->msgMaxSize = link->is_stream ? 0x7fffffff : LARGEST_DATAGRAM;
+	transport->f_recv = wire_receive;
+	transport->f_send = wire_send;
+	transport->f_close = wire_close;
+	return transport;
+}
+
+/* Callback of a session: of messages that nobody asked for. */
+static int ignore(int op, netsnmp_session *session, int id, netsnmp_pdu *pdu, void *magic)
+{
+	(void)op;
+	(void)session;
+	(void)id;
+	(void)pdu;
+	(void)magic;
+	return 1;
+}
+
+static int open_socket(struct snmp_link *link, bool is_connected)
+{
+	const int type = link->is_stream ? SOCK_STREAM : SOCK_DGRAM;
+	const int fd = socket(link->address.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int code;
+
+	link->is_connecting = false;
+	if (fd < 0)
+		return -errno;
+	if (!is_connected ||
+	    connect(fd, (const struct sockaddr *)&link->address, link->address_len) == 0)
+		return fd;
+	if (errno == EINPROGRESS) {
+		link->is_connecting = true;
+		return fd;
+	}
+	code = -errno;
+	close(fd);
+	return code;
+}
+
+int snmp_link_open(struct snmp_link *link, const struct snmp_access *access)
+{
+	const bool is_connected = link->is_stream || access->is_strict;
+	const int fd = open_socket(link, is_connected);
+	netsnmp_transport *transport;
+	netsnmp_session wanted;
+
+	if (fd < 0)
+		return fd;
+	transport = wire_new(fd, link, is_connected);
+	if (transport == NULL) {
+		close(fd);
+		return -ENOMEM;
+	}
+	snmp_sess_init(&wanted);
+	wanted.version = SNMP_VERSION_2c;
+	/* net-snmp copies it, but its structure does not say const. */
+	wanted.community = (unsigned char *)(uintptr_t)access->community;
+	wanted.community_len = access->community_len;
+	wanted.retries = 0; /* the plugin sends again by itself */
+	wanted.callback = ignore;
+	link->session = snmp_sess_add(&wanted, transport, NULL, NULL); /* on failure it frees */
+	return link->session != NULL ? 0 : -ENOMEM;
+}
+
+void snmp_link_close(struct snmp_link *link)
+{
+	if (link->session != NULL)
+		snmp_sess_close(link->session);
+	link->session = NULL;
+	link->is_connecting = false;
+}
+
+int snmp_link_fd(const struct snmp_link *link)
+{
+	return link->session != NULL ? snmp_sess_transport(link->session)->sock : -1;
+}
+
+int snmp_link_connected(struct snmp_link *link)
+{
+	int code = 0;
+	socklen_t len = sizeof code;
+
+	link->is_connecting = false;
+	if (getsockopt(snmp_link_fd(link), SOL_SOCKET, SO_ERROR, &code, &len) < 0)
+		return -errno;
+	return -code;
+}
+
+long snmp_link_send(struct snmp_link *link, netsnmp_pdu *pdu, int64_t timeout_ns,
+		    netsnmp_callback callback, void *magic)
+{
+	netsnmp_session *session = snmp_sess_session(link->session);
+	uint32_t random;
+	long id;
+
+	/* net-snmp counts its request ids up from the time of day: too easy to guess. */
+	if (getrandom(&random, sizeof random, GRND_NONBLOCK) == (ssize_t)sizeof random)
+		pdu->reqid = (long)(random >> 1) | 1;
+	id = pdu->reqid;
+	session->timeout = (long)(timeout_ns / 1000) + 1;
+	session->s_errno = 0;
+	if (snmp_sess_async_send(link->session, pdu, callback, magic) != 0)
+		return id;
+	snmp_free_pdu(pdu);
+	return session->s_snmp_errno == SNMPERR_BAD_SENDTO && session->s_errno != 0
+		       ? -session->s_errno
+		       : -EIO;
+}
+
+int snmp_link_read(struct snmp_link *link, netsnmp_large_fd_set *fds)
+{
+	const int fd = snmp_link_fd(link);
+	netsnmp_session *session = snmp_sess_session(link->session);
+	int code;
+
+	NETSNMP_LARGE_FD_SET(fd, fds);
+	code = snmp_sess_read2(link->session, fds);
+	NETSNMP_LARGE_FD_CLR(fd, fds);
+	if (snmp_link_fd(link) < 0)
+		return -ECONNRESET;
+	if (code == 0)
+		return 0;
+	if (session->s_snmp_errno != SNMPERR_BAD_RECVFROM)
+		return -EBADMSG;
+	return session->s_errno == EAGAIN ? 0 : -session->s_errno;
+}
+
+void snmp_link_expire(struct snmp_link *link)
+{
+	if (link->session != NULL)
+		snmp_sess_timeout(link->session);
+}

@@ -1,0 +1,77 @@
+/*
+ * snmp_link.h - the way to one agent: its address, a socket that never blocks, and a session of
+ * net-snmp over it. The sockets are our own because net-snmp connects TCP while everybody waits.
+ */
+#ifndef CR_COLLECTORS_SNMP_LINK_H
+#define CR_COLLECTORS_SNMP_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <net-snmp/net-snmp-config.h>
+
+#include <net-snmp/library/large_fd_set.h>
+#include <net-snmp/net-snmp-includes.h>
+
+#define SNMP_ENDPOINT_FORMS "udp:HOST:PORT, tcp:HOST:PORT or udp6:[ADDRESS]:PORT"
+
+struct snmp_link {
+	struct sockaddr_storage address;
+	socklen_t address_len; /* 0: not resolved yet */
+	bool is_stream;
+	bool is_connecting; /* wait until the socket is writable, then snmp_link_connected() */
+	struct session_list *session; /* NULL: closed */
+};
+
+/** Who may read from an agent, and how answers are taken. */
+struct snmp_access {
+	const char *community;
+	size_t community_len;
+	bool is_strict; /* UDP: hear nobody but the address that was asked */
+};
+
+/** Prepare net-snmp, once per process; further calls have no effect. Reads and writes no files.
+ * [own] */
+void snmp_link_prepare(void);
+
+/**
+ * Find the address behind endpoint. Numeric addresses at once; a name by the system's resolver,
+ * which may take its time: the address is kept. Returns 0, or < 0 with text: -EINVAL (no such form
+ * of endpoint), -EHOSTUNREACH (no such host). [own]
+ */
+int snmp_link_resolve(struct snmp_link *link, const char *endpoint, char *text, size_t text_len);
+
+/** Open the socket and the session. Returns 0 or a negative errno value. [own] */
+int snmp_link_open(struct snmp_link *link, const struct snmp_access *access);
+
+/** Close them; callbacks of what was under way are called. Keeps the address. No effect on a closed
+ * one. [own] */
+void snmp_link_close(struct snmp_link *link);
+
+/** The socket, or -1. [own] */
+int snmp_link_fd(const struct snmp_link *link);
+
+/** A TCP connection has been made (0) or not (a negative errno value). [own] */
+int snmp_link_connected(struct snmp_link *link);
+
+/**
+ * Send pdu, which is freed in any case. callback is called once: with the answer, or by
+ * snmp_link_expire() after timeout_ns, or by snmp_link_close(). Returns the request's id (> 0), or
+ * a negative errno value after which callback counts for nothing. [own]
+ */
+long snmp_link_send(struct snmp_link *link, netsnmp_pdu *pdu, int64_t timeout_ns,
+		    netsnmp_callback callback, void *magic);
+
+/**
+ * Take one message that has arrived; calls the callback of the request that it answers. fds:
+ * scratch space. Returns 0, -EBADMSG (no SNMP v2c), or the socket's error; -ECONNRESET: the
+ * connection has ended, and the link is to be closed. [own]
+ */
+int snmp_link_read(struct snmp_link *link, netsnmp_large_fd_set *fds);
+
+/** Give up the requests whose timeout has passed. [own] */
+void snmp_link_expire(struct snmp_link *link);
+
+#endif

@@ -1,0 +1,86 @@
+/* attachment.h - what one cr_attach() holds: shared by callrouter.c (set-up, refresh) and route.c
+ * (calls). [L4] */
+#ifndef CR_CORE_ATTACHMENT_H
+#define CR_CORE_ATTACHMENT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <callrouter/callrouter.h>
+
+#include "counters.h"
+#include "guests.h"
+#include "snapshot.h"
+#include "world.h"
+
+/** The counters file as mapped by this process, with its slot. Worlds hold references. */
+struct mapping {
+	struct counters *counters;
+	unsigned refs;
+	uint32_t epoch; /* unique in this process and its children; tickets carry it */
+	bool has_slot;
+};
+
+/** A page that the kernel empties in a forked child (MADV_WIPEONFORK). */
+struct own_page {
+	_Atomic uint32_t is_own;     /* 0: we are a child that has not refreshed yet */
+	_Atomic uint32_t slot_epoch; /* of the mapping whose slot is ours; 0: nothing is counted */
+	_Atomic uint32_t is_refreshing;
+};
+
+/** A calling thread. Never freed before cr_detach(), but used again. */
+struct cr_thread {
+	_Alignas(64) _Atomic(struct world *) in; /* the world that this thread is in; NULL: none */
+	struct cr *cr;
+	uint32_t number; /* which of its process's running words it writes */
+	uint32_t stamp;  /* last one used in seen */
+	uint64_t draw;   /* state of cr_call_now()'s generator */
+	uint16_t *order; /* [CR_NONE] scratch for route() */
+	uint32_t *seen;  /* [CR_NONE] */
+	_Atomic bool is_used;
+	struct cr_thread *next;
+};
+
+struct cr {
+	_Atomic(struct world *) live; /* never NULL */
+	struct own_page *page;
+	_Atomic(struct cr_thread *) threads;
+
+	/* From here on: cr_refresh()'s. */
+	char *run_dir;
+	char program[32];
+	bool start_thread;
+	void (*log)(void *arg, enum cr_level level, const char *line);
+	void *log_arg;
+	char said[320]; /* the last complaint: not repeated */
+	struct snapshot_reader *reader;
+	struct mapping *mapping; /* NULL: no counters file yet */
+	uint32_t last_epoch;
+	uint64_t quarantine_mark; /* of the list that the live world knows */
+	struct guests guests;
+	struct cards cards;
+	struct world *retired; /* replaced worlds that somebody may still be in */
+	uint64_t prepare_answered;
+
+	pthread_mutex_t names_lock; /* names, and by_name of the live world */
+	char *name[WORLD_NAMES_MAX];
+	size_t n_names;
+
+	pthread_t thread;
+	bool has_thread;
+	int stop_fd;
+};
+
+/** Make image (taken; NULL: nothing published) the live world. Returns 1 or -ENOMEM. [refresh] */
+int cr_take_image(struct cr *cr, struct image_header *image);
+
+/** Free the replaced worlds that nobody is in any more. [refresh] */
+void worlds_reap(struct cr *cr);
+
+/** One reference to a mapping less; NULL is fine. [refresh] */
+void mapping_give(struct mapping *mapping);
+
+/** Start the library's own refreshing thread. Returns 0 or a negative errno value. [set-up] */
+int cr_start_thread(struct cr *cr);
+
+#endif

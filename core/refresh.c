@@ -1,0 +1,294 @@
+/* refresh.c - take over what was published: worlds, this process's slot, the answers to the daemon.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attachment.h"
+#include "clock.h"
+#include "err.h"
+#include "text.h"
+
+static void cr_say(struct cr *cr, enum cr_level level, const char *fmt, ...) CR_PRINTF(3, 4);
+
+/* A complaint that comes with every refresh is passed on once. */
+static void cr_say(struct cr *cr, enum cr_level level, const char *fmt, ...)
+{
+	char line[sizeof cr->said];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof line, fmt, args);
+	va_end(args);
+	if (cr->log == NULL || strcmp(line, cr->said) == 0)
+		return;
+	text_copy(cr->said, sizeof cr->said, line);
+	cr->log(cr->log_arg, level, line);
+}
+
+/*** Worlds ***/
+
+static bool world_is_entered(struct cr *cr, const struct world *world)
+{
+	struct cr_thread *thread = atomic_load_explicit(&cr->threads, memory_order_acquire);
+
+	for (; thread != NULL; thread = thread->next)
+		/* seq_cst, pairs with world_enter(); acquire part pairs with world_leave() */
+		if (atomic_load_explicit(&thread->in, memory_order_seq_cst) == world)
+			return true;
+	return false;
+}
+
+void mapping_give(struct mapping *mapping)
+{
+	if (mapping == NULL || --mapping->refs > 0)
+		return;
+	counters_close(mapping->counters);
+	free(mapping);
+}
+
+void worlds_reap(struct cr *cr)
+{
+	for (struct world **at = &cr->retired; *at != NULL;) {
+		struct world *world = *at;
+		struct mapping *mapping = world->mapping;
+
+		if (world_is_entered(cr, world)) {
+			at = &world->older;
+			continue;
+		}
+		*at = world->older;
+		world_free(world, &cr->guests);
+		mapping_give(mapping);
+	}
+}
+
+static void world_name_spots(struct cr *cr, struct world *world)
+{
+	for (size_t i = 0; i < cr->n_names; i++)
+		atomic_store_explicit(&world->by_name[i], (int16_t)world_find(world, cr->name[i]),
+				      memory_order_relaxed);
+}
+
+static void world_go_live(struct cr *cr, struct world *world)
+{
+	struct world *old;
+
+	world->mapping = cr->mapping;
+	if (world->mapping != NULL)
+		world->mapping->refs++;
+	pthread_mutex_lock(&cr->names_lock);
+	world_name_spots(cr, world);
+	/* seq_cst, pairs with world_enter() */
+	old = atomic_exchange_explicit(&cr->live, world, memory_order_seq_cst);
+	pthread_mutex_unlock(&cr->names_lock);
+	if (old != NULL) {
+		old->older = cr->retired;
+		cr->retired = old;
+	}
+	worlds_reap(cr);
+}
+
+/*** The process's slot ***/
+
+static struct counters_slot *cr_slot(const struct cr *cr)
+{
+	if (cr->mapping == NULL || !cr->mapping->has_slot)
+		return NULL;
+	return counters_slot(cr->mapping->counters,
+			     (uint32_t)counters_slot_number(cr->mapping->counters));
+}
+
+static void mapping_claim(struct cr *cr, struct mapping *mapping)
+{
+	int got = counters_claim(mapping->counters, cr->program);
+
+	mapping->has_slot = got >= 0;
+	if (got == -EAGAIN)
+		cr_say(cr, CR_WARN, "calls are not counted: all process slots are taken");
+	else if (got < 0)
+		cr_say(cr, CR_WARN, "calls are not counted: no room for this process's ledger (%s)",
+		       err_words(got));
+}
+
+/* The counters file is here for the first time, or was replaced. Returns whether something changed.
+ */
+static bool mapping_renew(struct cr *cr)
+{
+	struct mapping *old = cr->mapping, *mapping;
+	struct err err = { 0 };
+
+	if (old != NULL && !counters_is_replaced(old->counters, cr->run_dir))
+		return false;
+	mapping = calloc(1, sizeof *mapping);
+	if (mapping == NULL)
+		return false;
+	if (counters_open(cr->run_dir, false, &mapping->counters, &err) < 0) {
+		free(mapping);
+		if (err.code != -ENOENT)
+			cr_say(cr, CR_WARN, "counters ignored: %s", err.text);
+		return false;
+	}
+	mapping->refs = 1;
+	counters_inquest(mapping->counters);
+	mapping_claim(cr, mapping);
+	mapping->epoch = ++cr->last_epoch;
+	cr->mapping = mapping;
+	cr->prepare_answered = 0;
+	atomic_store_explicit(&cr->page->slot_epoch, mapping->has_slot ? mapping->epoch : 0,
+			      memory_order_relaxed);
+	mapping_give(old);
+	return true;
+}
+
+static void slot_tell_worlds(struct cr *cr)
+{
+	struct counters_slot *slot = cr_slot(cr);
+	const struct world *live = atomic_load_explicit(&cr->live, memory_order_relaxed);
+	uint64_t oldest;
+
+	if (slot == NULL || live->image == NULL)
+		return;
+	oldest = live->image->generation;
+	for (const struct world *world = cr->retired; world != NULL; world = world->older)
+		if (world->image != NULL && world->image->generation < oldest)
+			oldest = world->image->generation;
+	atomic_store_explicit(&slot->generation, live->image->generation, memory_order_relaxed);
+	atomic_store_explicit(&slot->oldest, oldest, memory_order_relaxed);
+}
+
+static void slot_tell_newest(struct cr *cr, struct counters_slot *slot)
+{
+	uint64_t newest = 0;
+
+	for (const struct guest *guest = cr->guests.first; guest != NULL; guest = guest->next)
+		if (guest->seq > newest)
+			newest = guest->seq;
+	if (newest == atomic_load_explicit(&slot->loaded_seq, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&slot->loaded_seq, newest, memory_order_relaxed);
+	atomic_store_explicit(&slot->loaded_ns, clock_now_ns(), memory_order_relaxed);
+}
+
+/* Tell the daemon how loading went; the token last, so that it finds the rest complete. */
+static void slot_tell_loading(struct cr *cr, const struct world *world,
+			      const struct world_faults *faults)
+{
+	struct counters_slot *slot = cr_slot(cr);
+	const uint64_t token = world->image->prepare;
+
+	if (slot == NULL)
+		return;
+	slot_tell_newest(cr, slot);
+	if (faults->lacks != 0)
+		text_copy(slot->error, sizeof slot->error, faults->lacks_err.text);
+	atomic_store_explicit(&slot->lacks, faults->lacks, memory_order_release);
+	if (token == 0 || token == cr->prepare_answered)
+		return;
+	if (faults->coming_err.code != 0)
+		text_copy(slot->error, sizeof slot->error, faults->coming_err.text);
+	atomic_store_explicit(&slot->prepared_result, faults->coming_err.code,
+			      memory_order_relaxed);
+	/* pairs with the acquire in the daemon's look for answers */
+	atomic_store_explicit(&slot->prepared, token, memory_order_release);
+	cr->prepare_answered = token;
+}
+
+/*** Refreshing ***/
+
+static uint64_t quarantine_mark(const struct cr *cr)
+{
+	return cr->mapping != NULL ? counters_quarantine_mark(cr->mapping->counters) : 0;
+}
+
+static void cr_complain(struct cr *cr, const struct world_faults *faults)
+{
+	if (faults->lacks != 0)
+		cr_say(cr, CR_WARN, "router not loaded, its published order is used: %s",
+		       faults->lacks_err.text);
+	else if (faults->coming_err.code != 0)
+		cr_say(cr, CR_WARN, "coming router cannot be loaded: %s", faults->coming_err.text);
+}
+
+int cr_take_image(struct cr *cr, struct image_header *image)
+{
+	const struct world_parts parts = { .guests = &cr->guests,
+					   .cards = &cr->cards,
+					   .counters = cr->mapping != NULL ? cr->mapping->counters
+									   : NULL };
+	struct world_faults faults;
+	struct world *world;
+
+	cr->quarantine_mark = quarantine_mark(cr);
+	world = world_new(image, &parts, &faults);
+	if (world == NULL)
+		return -ENOMEM;
+	cr_complain(cr, &faults);
+	world_go_live(cr, world);
+	if (image != NULL)
+		slot_tell_loading(cr, world, &faults);
+	return 1;
+}
+
+static int cr_refresh_locked(struct cr *cr)
+{
+	const struct world *live = atomic_load_explicit(&cr->live, memory_order_relaxed);
+	uint64_t have = live->image != NULL ? live->image->generation : 0;
+	struct image_header *image = NULL;
+	struct err err = { 0 };
+	int got;
+
+	if (mapping_renew(cr) || quarantine_mark(cr) != cr->quarantine_mark)
+		have = 0;
+	got = snapshot_read(cr->reader, have, &image, &err);
+	if (got < 0 && got != -ENOENT && got != -EAGAIN && err.text[0] != '\0')
+		cr_say(cr, CR_WARN, "snapshot ignored: %s", err.text);
+	if (got > 0)
+		got = cr_take_image(cr, image);
+	worlds_reap(cr);
+	slot_tell_worlds(cr);
+	return got == -ENOENT || got == -EAGAIN ? 0 : got;
+}
+
+/*
+ * We are a forked child: the slot is our parent's, its threads are not here. The parent's other
+ * threads may have been anywhere, so nothing of theirs is waited for; what they held is left alone.
+ */
+static void cr_forget_parent(struct cr *cr)
+{
+	struct mapping *inherited = cr->mapping;
+
+	for (struct cr_thread *t = atomic_load_explicit(&cr->threads, memory_order_relaxed);
+	     t != NULL; t = t->next)
+		atomic_store_explicit(&t->in, NULL, memory_order_relaxed);
+	pthread_mutex_init(&cr->names_lock, NULL);
+	cr->last_epoch++;
+	atomic_store_explicit(&cr->page->is_own, 1, memory_order_relaxed);
+	if (inherited != NULL) {
+		counters_disown(inherited->counters);
+		inherited->has_slot = false;
+	}
+	cr->mapping = NULL; /* the worlds keep theirs; the next look opens one of our own */
+	mapping_give(inherited);
+	if (cr->has_thread) {
+		cr->has_thread = false;
+		close(cr->stop_fd);
+		cr_start_thread(cr);
+	}
+}
+
+int cr_refresh(struct cr *cr)
+{
+	int got;
+
+	if (atomic_load_explicit(&cr->page->is_own, memory_order_relaxed) == 0)
+		cr_forget_parent(cr);
+	if (atomic_exchange_explicit(&cr->page->is_refreshing, 1, memory_order_acquire) != 0)
+		return 0;
+	got = cr_refresh_locked(cr);
+	atomic_store_explicit(&cr->page->is_refreshing, 0, memory_order_release);
+	return got;
+}

@@ -1,0 +1,374 @@
+/* route.c - the call path: decide, move on, end. No lock, no allocation, no system call. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include <callrouter/order.h>
+
+#include "attachment.h"
+#include "view.h"
+
+#define FAILURE_GAIN 10 /* a result moves the share of failures by 1/10 */
+#define LATENCY_GAIN 8
+
+static struct world *world_enter(struct cr_thread *thread)
+{
+	struct world *again = atomic_load_explicit(&thread->cr->live, memory_order_acquire);
+	struct world *world;
+
+	do {
+		world = again;
+		/* seq_cst, pairs with worlds_reap(): either it sees us in here, or we see its new
+		 * world */
+		atomic_store_explicit(&thread->in, world, memory_order_seq_cst);
+		again = atomic_load_explicit(&thread->cr->live, memory_order_seq_cst);
+	} while (again != world);
+	return world;
+}
+
+static void world_leave(struct cr_thread *thread)
+{
+	/* release: all reads of the world come before worlds_reap() may free it */
+	atomic_store_explicit(&thread->in, NULL, memory_order_release);
+}
+
+/*** Deciding ***/
+
+/** One side's answer. */
+struct answer {
+	const uint16_t *order;
+	uint32_t n;
+};
+
+static uint32_t thread_stamp(struct cr_thread *thread)
+{
+	if (++thread->stamp == 0) {
+		memset(thread->seen, 0, CR_NONE * sizeof *thread->seen);
+		thread->stamp = 1;
+	}
+	return thread->stamp;
+}
+
+/* If the process dies inside route(), the word says in whose. */
+static int side_run(struct cr_thread *thread, const struct world *world, const struct side *side,
+		    const struct cr_call *call, size_t n)
+{
+	struct counters_row *row =
+		world->mapping != NULL ? counters_row(world->mapping->counters) : NULL;
+	_Atomic uint64_t *running = NULL;
+	int got;
+
+	if (row != NULL &&
+	    atomic_load_explicit(&thread->cr->page->is_own, memory_order_relaxed) != 0)
+		running = &row->running[thread->number % COUNTERS_THREADS];
+	if (running != NULL)
+		atomic_store_explicit(running, side->instance->seq, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	got = side->guest->plugin->router.route(side->guest->instance.self, side->view, call,
+						thread->order, n);
+	atomic_signal_fence(memory_order_seq_cst);
+	if (running != NULL)
+		atomic_store_explicit(running, 0, memory_order_relaxed);
+	return got;
+}
+
+static enum cr_reason side_route(struct cr_thread *thread, const struct world *world,
+				 const struct spot *spot, const struct side *side,
+				 const struct cr_call *call, struct answer *answer)
+{
+	const uint16_t *published = image_order(world->image, side->choice);
+	int got;
+
+	memcpy(thread->order, published, spot->n_usable * sizeof *published);
+	got = side_run(thread, world, side, call, spot->n_usable);
+	if (got == CR_DEFAULT)
+		return CR_REASON_ROUTER_DEFAULT;
+	if (got == CR_REFUSE)
+		return CR_REASON_ROUTER_REFUSED;
+	if (got < 0 || got > spot->n_usable)
+		return CR_REASON_ROUTE_ERROR;
+	switch (view_check_order(thread->order, (size_t)got, spot->n_rows, spot->usable,
+				 thread->seen, thread_stamp(thread))) {
+	case VIEW_ORDER_GOOD:
+		break;
+	case VIEW_ORDER_UNKNOWN:
+		return CR_REASON_UNKNOWN_SERVER;
+	case VIEW_ORDER_REPEATED:
+		return CR_REASON_REPEATED_SERVER;
+	}
+	*answer = (struct answer){ thread->order, (uint32_t)got };
+	return CR_REASON_NONE;
+}
+
+/* What one side says to this call; CR_REASON_NONE: answer is good. */
+static enum cr_reason side_ask(struct cr_thread *thread, const struct world *world,
+			       const struct spot *spot, const struct side *side,
+			       const struct cr_call *call, struct answer *answer)
+{
+	const struct image_choice *choice = side->choice;
+
+	if (side->instance == NULL)
+		return CR_REASON_NO_ROUTER;
+	if (side->is_quarantined)
+		return CR_REASON_QUARANTINED;
+	if (call->now_ns > choice->fresh_until_ns)
+		return CR_REASON_STALE;
+	if (choice->reason != CR_REASON_NONE)
+		return (enum cr_reason)choice->reason;
+	if (choice->verdict == CR_REFUSE)
+		return CR_REASON_ROUTER_REFUSED;
+	if (choice->verdict == CR_DEFAULT && (side->instance->flags & IMAGE_HAS_RANK) != 0)
+		return CR_REASON_ROUTER_DEFAULT;
+	if (side->is_asked)
+		return side_route(thread, world, spot, side, call, answer);
+	*answer = (struct answer){ image_order(world->image, choice), spot->n_usable };
+	return CR_REASON_NONE;
+}
+
+/* Even the default may be unable to answer: then any order, but not always the same first. */
+static struct answer spot_any_order(struct cr_thread *thread, const struct world *world,
+				    const struct spot *spot, const struct cr_call *call)
+{
+	const uint32_t n = spot->n_usable;
+
+	memcpy(thread->order, image_order(world->image, spot->preset.choice),
+	       n * sizeof *thread->order);
+	cr_order_rotate(thread->order, n, cr_below(cr_mix64(call->random), n));
+	return (struct answer){ thread->order, n };
+}
+
+static void ticket_list(struct cr_ticket *ticket, const struct spot *spot, struct answer answer)
+{
+	const uint32_t n = answer.n < CR_LIST_MAX ? answer.n : CR_LIST_MAX;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct place *place = &spot->place[answer.order[i]];
+
+		ticket->server[i] = place->server;
+		ticket->line[i] = place->line;
+		ticket->incarnation[i] = place->incarnation;
+	}
+	ticket->n = n;
+}
+
+static void spot_decide(struct cr_thread *thread, const struct world *world,
+			const struct spot *spot, const struct cr_call *call,
+			struct cr_ticket *ticket)
+{
+	struct answer answer;
+
+	if (spot->n_usable == 0) {
+		ticket->reason = CR_REASON_NO_SERVER;
+		return;
+	}
+	ticket->decided = CR_ROUTER_DECIDED;
+	ticket->reason = side_ask(thread, world, spot, &spot->router, call, &answer);
+	if (ticket->reason == CR_REASON_ROUTER_REFUSED) {
+		ticket->decided = CR_REFUSED;
+		return;
+	}
+	if (ticket->reason != CR_REASON_NONE) {
+		ticket->decided = CR_DEFAULT_DECIDED;
+		if (side_ask(thread, world, spot, &spot->preset, call, &answer) != CR_REASON_NONE)
+			answer = spot_any_order(thread, world, spot, call);
+	}
+	ticket_list(ticket, spot, answer);
+}
+
+static const struct spot *world_spot(const struct world *world, int service)
+{
+	int16_t at;
+
+	if (service < 0 || service >= WORLD_NAMES_MAX)
+		return NULL;
+	at = atomic_load_explicit(&world->by_name[service], memory_order_relaxed);
+	return at < 0 ? NULL : &world->spot[at];
+}
+
+static const struct spot *world_route(struct cr_thread *thread, const struct world *world,
+				      int service, const struct cr_call *call,
+				      struct cr_ticket *ticket)
+{
+	const struct spot *spot = world_spot(world, service);
+
+	ticket->n = 0;
+	ticket->at = 0;
+	ticket->slot_epoch = 0;
+	ticket->decided = CR_NOBODY;
+	ticket->generation = world->image != NULL ? world->image->generation : 0;
+	ticket->cost_bytes = call->cost_bytes > 0 ? call->cost_bytes : 0;
+	if (spot == NULL)
+		ticket->reason =
+			world->image == NULL ? CR_REASON_NO_SNAPSHOT : CR_REASON_NO_SERVICE;
+	else
+		spot_decide(thread, world, spot, call, ticket);
+	return spot;
+}
+
+/*** Counting ***/
+
+/* The mapping in which this process's slot may be written, or NULL: then the call goes uncounted.
+ */
+static struct mapping *world_slot(const struct cr_thread *thread, const struct world *world)
+{
+	struct mapping *mapping = world->mapping;
+
+	if (mapping == NULL || mapping->epoch != atomic_load_explicit(&thread->cr->page->slot_epoch,
+								      memory_order_relaxed))
+		return NULL;
+	return mapping;
+}
+
+/* The line of the current server, if it is still that server's. */
+static struct counters_line *ticket_line(const struct cr_ticket *ticket, const struct world *world)
+{
+	struct counters_line *line;
+
+	if (world->mapping == NULL || ticket->at >= ticket->n)
+		return NULL;
+	line = counters_line(world->mapping->counters, ticket->line[ticket->at]);
+	if (line == NULL || atomic_load_explicit(&line->incarnation, memory_order_relaxed) !=
+				    ticket->incarnation[ticket->at])
+		return NULL;
+	return line;
+}
+
+static void ticket_reserve(struct cr_ticket *ticket, const struct cr_thread *thread,
+			   const struct world *world)
+{
+	struct counters_line *line = ticket_line(ticket, world);
+	struct mapping *mapping = world_slot(thread, world);
+
+	if (line == NULL)
+		return;
+	atomic_fetch_add_explicit(&line->calls, 1, memory_order_relaxed);
+	if (mapping == NULL)
+		return;
+	ticket->slot_epoch = mapping->epoch;
+	counters_hold_add(mapping->counters, ticket->line[ticket->at], ticket->cost_bytes);
+}
+
+static void ticket_release(struct cr_ticket *ticket, const struct cr_thread *thread,
+			   const struct world *world)
+{
+	const struct mapping *mapping = world_slot(thread, world);
+
+	/* another epoch: the file was replaced, or we are a child that holds its parent's ticket */
+	if (mapping != NULL && mapping->epoch == ticket->slot_epoch && ticket->at < ticket->n)
+		counters_hold_drop(mapping->counters, ticket->line[ticket->at], ticket->cost_bytes);
+	ticket->slot_epoch = 0;
+}
+
+static void spot_count(const struct spot *spot, const struct cr_ticket *ticket)
+{
+	if (spot == NULL || spot->line == NULL)
+		return;
+	atomic_fetch_add_explicit(&spot->line->decided[ticket->decided], 1, memory_order_relaxed);
+	if (ticket->reason != CR_REASON_NONE)
+		atomic_fetch_add_explicit(&spot->line->reason[ticket->reason], 1,
+					  memory_order_relaxed);
+}
+
+/* Racing updates may lose one another: these are decaying means, not sums. */
+static void line_note_result(struct counters_line *line, bool failed, int64_t latency_ns)
+{
+	const uint32_t ppm = __atomic_load_n(&line->live.failure_ppm, __ATOMIC_RELAXED);
+	const int64_t mean = __atomic_load_n(&line->live.latency_ns, __ATOMIC_RELAXED);
+	const int64_t next = ppm + ((failed ? 1000000 : 0) - (int64_t)ppm) / FAILURE_GAIN;
+
+	if (failed)
+		atomic_fetch_add_explicit(&line->failures, 1, memory_order_relaxed);
+	__atomic_store_n(&line->live.failure_ppm, (uint32_t)(next < FAILURE_GAIN ? 0 : next),
+			 __ATOMIC_RELAXED);
+	if (latency_ns < 0)
+		return;
+	__atomic_store_n(&line->live.latency_ns,
+			 mean == 0 ? latency_ns : mean + (latency_ns - mean) / LATENCY_GAIN,
+			 __ATOMIC_RELAXED);
+}
+
+static void ticket_note_result(const struct cr_ticket *ticket, const struct world *world,
+			       enum cr_outcome outcome, int64_t latency_ns)
+{
+	struct counters_line *line = ticket_line(ticket, world);
+
+	if (line == NULL)
+		return;
+	switch (outcome) {
+	case CR_OK:
+		line_note_result(line, false, latency_ns);
+		break;
+	case CR_REFUSED_CONNECTION:
+	case CR_TIMED_OUT:
+	case CR_FAILED:
+		/* a fast failure is not a fast server: its time says nothing */
+		line_note_result(line, true, -1);
+		break;
+	case CR_ABANDONED:
+		break;
+	}
+}
+
+/*** The public functions ***/
+
+int cr_route(struct cr_thread *thread, int service, const struct cr_call *call,
+	     struct cr_ticket *ticket)
+{
+	const struct world *world = world_enter(thread);
+	const struct spot *spot = world_route(thread, world, service, call, ticket);
+
+	spot_count(spot, ticket);
+	ticket_reserve(ticket, thread, world);
+	world_leave(thread);
+	return (int)ticket->n;
+}
+
+int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *call,
+		 struct cr_ticket *ticket)
+{
+	const struct world *world = world_enter(thread);
+
+	world_route(thread, world, service, call, ticket);
+	world_leave(thread);
+	return (int)ticket->n;
+}
+
+const struct cr_server *cr_next(struct cr_thread *thread, struct cr_ticket *ticket,
+				enum cr_outcome outcome)
+{
+	const struct world *world;
+
+	if (ticket->at >= ticket->n)
+		return NULL;
+	world = world_enter(thread);
+	ticket_note_result(ticket, world, outcome, -1);
+	ticket_release(ticket, thread, world);
+	ticket->at++;
+	ticket_reserve(ticket, thread, world);
+	world_leave(thread);
+	return ticket->at < ticket->n ? ticket->server[ticket->at] : NULL;
+}
+
+void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum cr_outcome outcome,
+	    int64_t latency_ns)
+{
+	const struct world *world;
+
+	if (ticket->at >= ticket->n)
+		return;
+	world = world_enter(thread);
+	ticket_note_result(ticket, world, outcome, latency_ns);
+	ticket_release(ticket, thread, world);
+	ticket->at = ticket->n;
+	world_leave(thread);
+}
+
+void cr_call_now(struct cr_thread *thread, struct cr_call *call)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	call->now_ns = (int64_t)ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+	call->random = cr_draw(&thread->draw);
+}

@@ -1,0 +1,275 @@
+/* callrouterd.c - the daemon's command line. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon.h"
+#include "log.h"
+#include "option.h"
+#include "ranker.h"
+
+#define DEFAULT_RUN_DIR   "/run/callrouter"
+#define DEFAULT_STATE_DIR "/var/lib/callrouter"
+#define DEFAULT_CONFIG    "/etc/callrouter/callrouter.yaml"
+#define ETC_PLUGINS_DIR   "/etc/callrouter/plugins.d"
+
+#define EXIT_USAGE 2
+
+static const char usage[] =
+	"usage: callrouterd [-c FILE] [--run-dir DIR] [--state-dir DIR] [--plugins-dir DIR]...\n"
+	"                   [--log-level error|warn|info|debug] [--check]\n"
+	"       callrouterd --check-plugin FILE.so [NAME=VALUE]...\n"
+	"  -c, --config FILE      configuration (" DEFAULT_CONFIG ")\n"
+	"      --run-dir DIR      snapshot, counters and control socket (" DEFAULT_RUN_DIR ")\n"
+	"      --state-dir DIR    adopted plugins and the operator's wishes (" DEFAULT_STATE_DIR
+	")\n"
+	"      --plugins-dir DIR  plugins; may be repeated, of two with one name the later wins\n"
+	"                         (" CALLROUTER_PLUGINS_DIR " and " ETC_PLUGINS_DIR ")\n"
+	"      --log-level LEVEL  (info)\n"
+	"      --check            check the configuration and its plugins, start nothing\n"
+	"      --check-plugin F   load F in a process of its own and try it\n"
+	"      --version, --help\n";
+
+/** The command line, and what it asks for besides running. */
+struct command_line {
+	struct daemon_options options;
+	enum cr_level level;
+	bool only_check;
+	const char *plugin; /* --check-plugin */
+	char **rest;        /* NAME=VALUE */
+	int n_rest;
+};
+
+enum {
+	OPT_RUN_DIR = 256,
+	OPT_STATE_DIR,
+	OPT_PLUGINS_DIR,
+	OPT_CHECK,
+	OPT_CHECK_PLUGIN,
+	OPT_LEVEL,
+	OPT_VERSION
+};
+
+static const struct option long_options[] = {
+	{ "config", required_argument, NULL, 'c' },
+	{ "run-dir", required_argument, NULL, OPT_RUN_DIR },
+	{ "state-dir", required_argument, NULL, OPT_STATE_DIR },
+	{ "plugins-dir", required_argument, NULL, OPT_PLUGINS_DIR },
+	{ "log-level", required_argument, NULL, OPT_LEVEL },
+	{ "check", no_argument, NULL, OPT_CHECK },
+	{ "check-plugin", required_argument, NULL, OPT_CHECK_PLUGIN },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static bool parse_level(const char *text, enum cr_level *level)
+{
+	static const struct {
+		const char *word;
+		enum cr_level level;
+	} levels[] = { { "error", CR_ERROR },
+		       { "warn", CR_WARN },
+		       { "info", CR_INFO },
+		       { "debug", CR_DEBUG } };
+
+	for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+		if (strcmp(text, levels[i].word) == 0) {
+			*level = levels[i].level;
+			return true;
+		}
+	fprintf(stderr, "callrouterd: --log-level %s: one of error, warn, info, debug\n", text);
+	return false;
+}
+
+/* Returns -1 to go on, else the exit status. */
+static int parse_one(struct command_line *line, int option)
+{
+	switch (option) {
+	case 'c':
+		line->options.config_path = optarg;
+		return -1;
+	case OPT_RUN_DIR:
+		line->options.run_dir = optarg;
+		return -1;
+	case OPT_STATE_DIR:
+		line->options.state_dir = optarg;
+		return -1;
+	case OPT_PLUGINS_DIR:
+		line->options.plugins_dir[line->options.n_plugins_dirs++] = optarg;
+		return -1;
+	case OPT_LEVEL:
+		return parse_level(optarg, &line->level) ? -1 : EXIT_USAGE;
+	case OPT_CHECK:
+		line->only_check = true;
+		return -1;
+	case OPT_CHECK_PLUGIN:
+		line->plugin = optarg;
+		return -1;
+	case OPT_VERSION:
+		printf("callrouterd %s\n", CALLROUTER_VERSION);
+		return EXIT_SUCCESS;
+	case 'h':
+		fputs(usage, stdout);
+		return EXIT_SUCCESS;
+	default:
+		fputs(usage, stderr);
+		return EXIT_USAGE;
+	}
+}
+
+static int parse(struct command_line *line, int argc, char **argv)
+{
+	static char installed[] = CALLROUTER_PLUGINS_DIR, etc[] = ETC_PLUGINS_DIR;
+	int option, status = -1;
+
+	while (status < 0 && (option = getopt_long(argc, argv, "c:h", long_options, NULL)) != -1)
+		status = parse_one(line, option);
+	line->rest = argv + optind;
+	line->n_rest = argc - optind;
+	if (status < 0 && line->n_rest > 0 && line->plugin == NULL) {
+		fprintf(stderr, "callrouterd: unexpected argument \"%s\"\n%s", line->rest[0],
+			usage);
+		status = EXIT_USAGE;
+	}
+	if (line->options.n_plugins_dirs == 0) {
+		line->options.plugins_dir[line->options.n_plugins_dirs++] = installed;
+		line->options.plugins_dir[line->options.n_plugins_dirs++] = etc;
+	}
+	return status;
+}
+
+/*** --check and --check-plugin ***/
+
+static int check_config(const struct command_line *line)
+{
+	struct catalogue catalogue;
+	struct config_report report = { 0 };
+	struct config *config = NULL;
+	struct err err = { 0 };
+	const struct config_plugins plugins = { catalogue_options, &catalogue };
+	int failed;
+
+	catalogue_open(&catalogue, NULL, line->options.plugins_dir, line->options.n_plugins_dirs,
+		       &err);
+	failed = config_read(line->options.config_path, &plugins, &config, &report);
+	if (failed == 0)
+		printf("%s: good: %zu servers, %zu collectors, %zu services\n",
+		       line->options.config_path, config->n_servers, config->n_sources,
+		       config->n_services);
+	else if (report.text != NULL)
+		fputs(report.text, stderr);
+	free(report.text);
+	config_free(config);
+	catalogue_close(&catalogue);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* NAME=VALUE arguments as packed options. */
+static char *pack_rest(const struct command_line *line)
+{
+	struct option_text *given = calloc((size_t)line->n_rest + 1, sizeof *given);
+	char *packed = NULL;
+
+	for (int i = 0; given != NULL && i < line->n_rest; i++) {
+		char *equals = strchr(line->rest[i], '=');
+
+		if (equals == NULL) {
+			fprintf(stderr,
+				"callrouterd: option \"%s\" is not of the form NAME=VALUE\n",
+				line->rest[i]);
+			free(given);
+			return NULL;
+		}
+		*equals = '\0';
+		given[i] = (struct option_text){ line->rest[i], equals + 1 };
+	}
+	if (given != NULL)
+		packed = option_pack(given, (size_t)line->n_rest);
+	free(given);
+	return packed;
+}
+
+static int check_plugin_file(const struct command_line *line, const char *path, const char *packed)
+{
+	struct ranker_facts *facts = NULL;
+	struct err err = { 0 };
+	int failed = ranker_describe(path, NULL, &facts, &err);
+
+	if (failed == 0) {
+		const struct ranker_load load = {
+			.path = path, .plugin = facts->name, .service = "check", .options = packed
+		};
+
+		failed = ranker_check(&load, &err);
+	}
+	if (failed < 0)
+		fprintf(stderr, "%s: refused: %s\n", line->plugin, err.text);
+	else
+		printf("%s: good: %s %s %s: %s\n", line->plugin,
+		       facts->kind == PLUGIN_ROUTER ? "router" : "collector", facts->name,
+		       facts->version, facts->summary);
+	ranker_facts_free(facts);
+	return failed < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int check_plugin(const struct command_line *line)
+{
+	char *packed = pack_rest(line), *path = realpath(line->plugin, NULL);
+	int status = EXIT_FAILURE;
+
+	if (path == NULL)
+		fprintf(stderr, "%s: %s\n", line->plugin, err_words(errno));
+	else if (packed != NULL)
+		status = check_plugin_file(line, path, packed);
+	free(packed);
+	free(path);
+	return status;
+}
+
+static int run(const struct command_line *line)
+{
+	struct daemon daemon;
+	struct err err = { 0 };
+	char *report = NULL;
+	int failed = daemon_open(&daemon, &line->options, &report, &err);
+
+	if (failed == 0)
+		daemon_run(&daemon);
+	else if (report != NULL)
+		fputs(report, stderr);
+	if (failed < 0)
+		log_error("not started", "error=\"%s\"", err.text);
+	free(report);
+	daemon_close(&daemon);
+	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+	struct command_line line = {
+		.options = { .config_path = DEFAULT_CONFIG,
+			     .run_dir = DEFAULT_RUN_DIR,
+			     .state_dir = DEFAULT_STATE_DIR },
+		.level = CR_INFO,
+	};
+	int status;
+
+	if (ranker_is_me(argc, argv))
+		return ranker_main(argc, argv);
+	line.options.plugins_dir = calloc((size_t)argc + 2, sizeof(char *));
+	if (line.options.plugins_dir == NULL)
+		return EXIT_FAILURE;
+	status = parse(&line, argc, argv);
+	if (status < 0) {
+		log_to(log_stderr, NULL, line.level);
+		status = line.plugin != NULL ? check_plugin(&line)
+			 : line.only_check   ? check_config(&line)
+					     : run(&line);
+	}
+	free(line.options.plugins_dir);
+	return status;
+}

@@ -1,0 +1,265 @@
+/* catalogue.c - which plugins there are, and what they say of themselves. */
+#include "catalogue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "option.h"
+#include "plugin.h"
+#include "text.h"
+
+#define OPTIONS_MAX 128
+
+int catalogue_open(struct catalogue *catalogue, const char *state_dir, char *const *dirs,
+		   size_t n_dirs, struct err *err)
+{
+	*catalogue = (struct catalogue){ .state_dir = state_dir, .dirs = dirs, .n_dirs = n_dirs };
+	if (state_dir == NULL)
+		return 0;
+	if (stage_open(state_dir, err) < 0)
+		return err->code;
+	*err = (struct err){ 0 };
+	if (manifest_open(state_dir, &catalogue->manifest, err) < 0)
+		return err->code;
+	if (err->code != 0)
+		log_warn("manifest begun anew", "reason=\"%s\"", err->text);
+	return 0;
+}
+
+static void shelf_free(struct shelf *shelf)
+{
+	generation_drop(shelf->current);
+	if (shelf->loaded != NULL)
+		plugin_close(shelf->loaded);
+	free(shelf);
+}
+
+void catalogue_close(struct catalogue *catalogue)
+{
+	for (size_t i = 0; i < catalogue->n; i++)
+		shelf_free(catalogue->shelf[i]);
+	free(catalogue->shelf);
+	manifest_close(catalogue->manifest);
+	catalogue_forget_facts(catalogue);
+	*catalogue = (struct catalogue){ 0 };
+}
+
+static struct shelf *catalogue_find(const struct catalogue *catalogue, const char *plugin)
+{
+	for (size_t i = 0; i < catalogue->n; i++)
+		if (strcmp(catalogue->shelf[i]->plugin, plugin) == 0)
+			return catalogue->shelf[i];
+	return NULL;
+}
+
+struct shelf *catalogue_shelf(struct catalogue *catalogue, const char *plugin)
+{
+	struct shelf *shelf = catalogue_find(catalogue, plugin), **grown;
+
+	if (shelf != NULL)
+		return shelf;
+	grown = reallocarray(catalogue->shelf, catalogue->n + 1, sizeof(struct shelf *));
+	if (grown == NULL)
+		return NULL;
+	catalogue->shelf = grown;
+	shelf = calloc(1, sizeof *shelf);
+	if (shelf == NULL)
+		return NULL;
+	text_copy(shelf->plugin, sizeof shelf->plugin, plugin);
+	grown[catalogue->n++] = shelf;
+	return shelf;
+}
+
+int catalogue_restore(struct catalogue *catalogue, struct shelf *shelf, struct err *err)
+{
+	const struct manifest_entry *entry = manifest_find(catalogue->manifest, shelf->plugin);
+	char path[PATH_MAX];
+	uint64_t digest;
+
+	if (entry == NULL || entry->current.seq == 0)
+		return 0;
+	stage_path(path, catalogue->state_dir, shelf->plugin, entry->current.seq);
+	if (stage_digest(path, &digest, err) < 0)
+		return err->code;
+	if (digest != entry->current.digest)
+		return err_set(err, -EBADMSG,
+			       "%s is not what was adopted: its contents were changed", path);
+	shelf->current = generation_open(catalogue->state_dir, shelf->plugin, entry->current.seq,
+					 digest, err);
+	return shelf->current != NULL ? 0 : err->code;
+}
+
+static int catalogue_not_found(const struct catalogue *catalogue,
+			       const struct stage_listing *listing, const char *plugin,
+			       struct err *err)
+{
+	const char **names = calloc(listing->n + 1, sizeof *names);
+	const char *nearest = NULL;
+
+	for (size_t i = 0; names != NULL && i < listing->n; i++)
+		names[i] = listing->file[i].plugin;
+	if (names != NULL)
+		nearest = text_nearest(plugin, names);
+	if (nearest != NULL)
+		err_set(err, -ENOENT, "there is no plugin \"%s\": did you mean \"%s\"?", plugin,
+			nearest);
+	else
+		err_set(err, -ENOENT,
+			"there is no plugin \"%s\": %s.so is in none of the %zu plugin "
+			"directories (the last is %s)",
+			plugin, plugin, catalogue->n_dirs,
+			catalogue->n_dirs > 0 ? catalogue->dirs[catalogue->n_dirs - 1] : "-");
+	free(names);
+	return err->code;
+}
+
+struct generation *catalogue_stage(const struct catalogue *catalogue, const struct stage_file *file,
+				   struct manifest_file *staged, struct err *err)
+{
+	struct generation *generation;
+	char path[PATH_MAX];
+
+	*staged = (struct manifest_file){ 0 };
+	staged->seq = manifest_next_seq(catalogue->manifest, err);
+	if (staged->seq == 0)
+		return NULL;
+	if (stage_copy(file, catalogue->state_dir, staged->seq, path, &staged->digest, err) < 0)
+		return NULL;
+	generation = generation_open(catalogue->state_dir, file->plugin, staged->seq,
+				     staged->digest, err);
+	if (generation != NULL)
+		text_copy(staged->version, sizeof staged->version, generation->facts->version);
+	return generation;
+}
+
+int catalogue_adopt_first(struct catalogue *catalogue, struct shelf *shelf, struct err *err)
+{
+	struct stage_listing listing;
+	struct manifest_file staged;
+	const struct stage_file *file;
+
+	if (stage_list(catalogue->dirs, catalogue->n_dirs, &listing) < 0)
+		return err_set(err, -ENOMEM, "no memory");
+	file = stage_find(&listing, shelf->plugin);
+	if (file == NULL)
+		catalogue_not_found(catalogue, &listing, shelf->plugin, err);
+	else
+		shelf->current = catalogue_stage(catalogue, file, &staged, err);
+	if (shelf->current != NULL)
+		shelf->seen = *file;
+	stage_listing_free(&listing);
+	if (shelf->current == NULL)
+		return err->code;
+	return manifest_adopt(catalogue->manifest, shelf->plugin,
+			      shelf->current->facts->kind == PLUGIN_COLLECTOR, &staged, err);
+}
+
+/*** Options for config_read() ***/
+
+/** Facts of a plugin that has no generation yet, read from the file in plugins.d. */
+struct loose_facts {
+	struct ranker_facts *facts;
+	char plugin[32];
+	struct loose_facts *next;
+};
+
+void catalogue_forget_facts(struct catalogue *catalogue)
+{
+	while (catalogue->loose != NULL) {
+		struct loose_facts *loose = catalogue->loose;
+
+		catalogue->loose = loose->next;
+		ranker_facts_free(loose->facts);
+		free(loose);
+	}
+}
+
+static int catalogue_describe_file(const struct catalogue *catalogue, const char *plugin,
+				   struct ranker_facts **facts, struct err *err)
+{
+	struct stage_listing listing;
+	const struct stage_file *file;
+	int fd, failed;
+
+	if (stage_list(catalogue->dirs, catalogue->n_dirs, &listing) < 0)
+		return err_set(err, -ENOMEM, "no memory");
+	file = stage_find(&listing, plugin);
+	if (file == NULL) {
+		failed = catalogue_not_found(catalogue, &listing, plugin, err);
+		stage_listing_free(&listing);
+		return failed;
+	}
+	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	failed =
+		fd < 0 ? err_set(err, -errno, "%s cannot be read: %s", file->path, err_words(errno))
+		       : plugin_check_elf(fd, file->path, err);
+	if (fd >= 0)
+		close(fd);
+	if (failed == 0)
+		failed = ranker_describe(file->path, plugin, facts, err);
+	stage_listing_free(&listing);
+	return failed;
+}
+
+static int catalogue_facts(struct catalogue *catalogue, const char *plugin,
+			   const struct ranker_facts **facts, struct err *err)
+{
+	const struct shelf *shelf = catalogue_find(catalogue, plugin);
+	struct loose_facts *loose = catalogue->loose;
+
+	*facts = shelf != NULL && shelf->current != NULL ? shelf->current->facts : NULL;
+	for (; *facts == NULL && loose != NULL; loose = loose->next)
+		if (strcmp(loose->plugin, plugin) == 0)
+			*facts = loose->facts;
+	if (*facts != NULL)
+		return 0;
+	loose = calloc(1, sizeof *loose);
+	if (loose == NULL)
+		return err_set(err, -ENOMEM, "no memory");
+	if (catalogue_describe_file(catalogue, plugin, &loose->facts, err) < 0) {
+		free(loose);
+		return err->code;
+	}
+	text_copy(loose->plugin, sizeof loose->plugin, plugin);
+	loose->next = catalogue->loose;
+	catalogue->loose = loose;
+	*facts = loose->facts;
+	return 0;
+}
+
+int catalogue_options(void *arg, bool want_router, const char *plugin,
+		      const struct cr_option **table, struct err *err)
+{
+	const struct ranker_facts *facts;
+
+	if (catalogue_facts(arg, plugin, &facts, err) < 0)
+		return err->code;
+	if (want_router != (facts->kind == PLUGIN_ROUTER))
+		return err_set(err, -EINVAL, "plugin \"%s\" is a %s, a %s is needed here", plugin,
+			       want_router ? "collector" : "router",
+			       want_router ? "router" : "collector");
+	*table = facts->options;
+	return 0;
+}
+
+int catalogue_check_options(const struct generation *generation, const char *packed,
+			    struct err *err)
+{
+	const struct cr_option *table = generation->facts->options;
+	struct option_text given[OPTIONS_MAX];
+	union cr_value *values = calloc(option_count(table) + 1, sizeof *values);
+	char *copy = strdup(packed);
+	int n = copy != NULL && values != NULL ? option_unpack(copy, given, OPTIONS_MAX) : -ENOMEM;
+
+	if (n < 0)
+		err_set(err, n, "%s: its options cannot be read", generation->plugin);
+	else if ((n = option_parse(table, given, (size_t)n, values, err)) < 0)
+		err_prefix(err, "%s %s", generation->plugin, generation->facts->version);
+	free(copy);
+	free(values);
+	return n < 0 ? n : 0;
+}

@@ -1,0 +1,113 @@
+/* config.h - the configuration file: read whole, checked whole, every mistake with its line and
+ * column. */
+#ifndef CR_DAEMON_CONFIG_H
+#define CR_DAEMON_CONFIG_H
+
+#include <callrouter/plugin.h>
+
+#include "err.h"
+#include "option.h"
+
+/** One "name: value" of a plugin's options or a server's vars. */
+struct config_pair {
+	char *name, *value;
+	int line, column; /* of the value */
+};
+
+struct config_server {
+	char *name;
+	char *address;     /* "host:port", "[v6]:port" */
+	char *host, *port; /* host: with the brackets of an IPv6 address */
+	bool is_admin;
+	uint32_t weight; /* 0 .. 100, default 1 */
+	struct config_pair *vars;
+	size_t n_vars;
+	struct config_pair *targets; /* source name: target, instead of the source's template */
+	size_t n_targets;
+};
+
+/** One entry of collectors: a source. */
+struct config_source {
+	char *name, *plugin;
+	char *target;                    /* template: ${host} ${port} ${name} ${var} */
+	int64_t interval_ns, timeout_ns; /* default 2 s, 500 ms; timeout <= interval; at most 1 d */
+	size_t *servers;                 /* indices of managed servers it polls; default: all */
+	size_t n_servers;
+	struct config_pair *options; /* every other key of the entry */
+	size_t n_options;
+	int line, column;
+};
+
+/** A router or a default: "plugin", or { plugin: P, options: { ... } }. */
+struct config_choice {
+	char *plugin; /* NULL: none */
+	struct config_pair *options;
+	size_t n_options;
+	int line, column;
+};
+
+struct config_service {
+	char *name;
+	size_t *servers; /* indices of managed servers, each once, in the order given; default: all
+			  */
+	size_t n_servers;
+	struct config_choice router; /* may be absent */
+	struct config_choice preset; /* default algorithm; round_robin if not given */
+	int64_t stale_after_ns;      /* default 10 s */
+};
+
+struct config {
+	char *path;
+	char *cluster; /* default "callrouter" */
+	char *group; /* that may read the snapshot and write the counters; NULL: the daemon's own */
+	struct config_server *servers;
+	size_t n_servers;
+	struct config_source *sources;
+	size_t n_sources;
+	struct config_service *services;
+	size_t n_services;
+};
+
+/** How the configuration learns which options a plugin takes. */
+struct config_plugins {
+	/**
+	 * The option table of a plugin (*table NULL: it has none), valid until the configuration is
+	 * read. want_router: else a collector. Returns 0, or < 0 with a sentence (no such plugin,
+	 * near ones; wrong kind; broken).
+	 */
+	int (*options)(void *arg, bool want_router, const char *plugin,
+		       const struct cr_option **table, struct err *err);
+	void *arg;
+};
+
+/** All mistakes of a file in its order: lines "file:line:col: what, and what would be right\n";
+ * just "file: what\n" where there is no place. n counts those past 500, too, which are not listed.
+ * Freed by free(text). */
+struct config_report {
+	char *text;
+	size_t n;
+};
+
+/**
+ * Read and check the file. plugins NULL: options are not checked. Options that end in _file become
+ * absolute paths, seen from the file's folder. Returns 0 with *out (freed by
+ * config_free()), or < 0 with report filled in: never only the first mistake. [main]
+ */
+int config_read(const char *path, const struct config_plugins *plugins, struct config **out,
+		struct config_report *report);
+void config_free(struct config *config);
+
+/**
+ * Fill a target template in for one server: ${host} ${port} ${name} and its vars. Returns malloc'd
+ * text, or NULL (an unknown variable: config_read() has refused that). [any]
+ */
+char *config_expand(const char *target, const struct config_server *server);
+
+/** Does a template name a variable at all? If not, one agent answers for all servers of the source.
+ * [any] */
+bool config_is_template(const char *target);
+
+/** Options of a choice as packed text for plugin_instance_open(); malloc'd. [any] */
+char *config_pack(const struct config_pair *options, size_t n);
+
+#endif

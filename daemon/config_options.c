@@ -1,0 +1,157 @@
+/* config_options.c - the options of plugins: secrets come from guarded files, the rest is checked
+ * against the plugin's table. */
+#include "config_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "option.h"
+#include "text.h"
+
+#define OTHERS 007 /* permissions of everybody else */
+
+static bool ends_in(const char *text, const char *end)
+{
+	const size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+static bool is_secret(const char *option)
+{
+	static const char *const secrets[] = { "community_file", "password_file", "token_file",
+					       "key_file", "secret_file" };
+
+	for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)
+		if (ends_in(option, secrets[i]))
+			return true;
+	return false;
+}
+
+/* The daemon may run in another folder than the one in which the file was checked. */
+static void make_absolute(struct config_reader *reader, struct config_pair *pair)
+{
+	char *path;
+
+	if (pair->value[0] == '/' || pair->value[0] == '\0')
+		return;
+	if (asprintf(&path, "%s/%s", reader->folder, pair->value) < 0) {
+		reader->is_out_of_memory = true;
+		return;
+	}
+	free(pair->value);
+	pair->value = path;
+}
+
+static void note_unopened(struct config_reader *reader, const struct config_pair *pair, int code)
+{
+	config_mistake_at(reader, (size_t)pair->line, (size_t)pair->column,
+			  "%s: %s cannot be opened: %s; %s", pair->name, pair->value,
+			  err_words(code),
+			  code == EACCES ? "let the daemon's user read it"
+					 : "create it, with mode 640, or correct the path");
+}
+
+static void check_secret(struct config_reader *reader, const struct config_pair *pair)
+{
+	const size_t line = (size_t)pair->line, column = (size_t)pair->column;
+	struct stat st;
+	int fd;
+
+	if (pair->value[0] == '\0') {
+		config_mistake_at(reader, line, column, "%s is empty; name a file", pair->name);
+		return;
+	}
+	/* A FIFO must not hold us up. */
+	fd = open(pair->value, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		note_unopened(reader, pair, errno);
+		return;
+	}
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		config_mistake_at(reader, line, column, "%s: %s is no regular file; name one",
+				  pair->name, pair->value);
+	else if ((st.st_mode & OTHERS) != 0)
+		config_mistake_at(reader, line, column,
+				  "%s: %s has mode %03o, so others than its owner and group can "
+				  "get at it; run chmod 640 %s",
+				  pair->name, pair->value, (unsigned)st.st_mode & 0777,
+				  pair->value);
+	close(fd);
+}
+
+static void check_files(struct config_reader *reader, struct config_pair *pairs, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!ends_in(pairs[i].name, "_file"))
+			continue;
+		make_absolute(reader, &pairs[i]);
+		if (is_secret(pairs[i].name))
+			check_secret(reader, &pairs[i]);
+	}
+}
+
+static void check_given(struct config_reader *reader, const struct config_options *options,
+			const struct cr_option *table)
+{
+	for (size_t i = 0; i < options->n; i++) {
+		const struct config_pair *pair = &options->pairs[i];
+		const char *nearest = NULL;
+		struct err err;
+		const int r = option_check(table, pair->name, pair->value, &err);
+
+		if (r >= 0)
+			continue;
+		if (r == -ENOENT && options->own_keys != NULL)
+			nearest = text_nearest(pair->name, options->own_keys);
+		if (nearest != NULL)
+			config_mistake_at(reader, (size_t)pair->line, (size_t)pair->column,
+					  "unknown key \"%s\"; did you mean \"%s\"?", pair->name,
+					  nearest);
+		else
+			config_mistake_at(reader, (size_t)pair->line, (size_t)pair->column,
+					  "plugin %s: %s", options->plugin, err.text);
+	}
+}
+
+static bool is_given(const struct config_options *options, const char *name)
+{
+	for (size_t i = 0; i < options->n; i++)
+		if (strcmp(options->pairs[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* All that are missing at once, where option_parse() would tell of the first. */
+static void check_missing(struct config_reader *reader, const struct config_options *options,
+			  const struct cr_option *table)
+{
+	for (size_t i = 0; i < option_count(table); i++)
+		if (table[i].preset == NULL && !is_given(options, table[i].name))
+			config_mistake(reader, options->at,
+				       "plugin %s: option \"%s\" is missing, add it: %s",
+				       options->plugin, table[i].name,
+				       table[i].help != NULL ? table[i].help : "no help");
+}
+
+void config_options_check(struct config_reader *reader, const struct config_options *options)
+{
+	const struct config_plugins *plugins = reader->plugins;
+	const struct cr_option *table = NULL;
+	struct err err = { 0, "" };
+
+	check_files(reader, options->pairs, options->n);
+	if (plugins == NULL || options->plugin == NULL || reader->is_out_of_memory)
+		return;
+	if (plugins->options(plugins->arg, options->is_router, options->plugin, &table, &err) < 0) {
+		config_mistake(reader, options->plugin_at, "%s", err.text);
+		return;
+	}
+	check_given(reader, options, table);
+	check_missing(reader, options, table);
+}

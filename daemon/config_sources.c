@@ -1,0 +1,266 @@
+/* config_sources.c - the list of collectors: what is polled by which plugin, how often, and under
+ * which target. */
+#include "config_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "text.h"
+
+#define DAY (86400 * CLOCK_S)
+
+enum { NAME, PLUGIN, TARGET, INTERVAL, TIMEOUT, SERVERS };
+static const char *const source_keys[] = { "name",    "plugin",  "target", "interval",
+					   "timeout", "servers", NULL };
+static const struct config_range interval_range = { 50 * CLOCK_MS, DAY, "50ms to 1d" };
+static const struct config_range timeout_range = { CLOCK_MS, DAY, "1ms to 1d" };
+
+static void read_times(struct config_reader *reader, const yaml_node_t *const *slot,
+		       struct config_source *source)
+{
+	source->interval_ns = 2 * CLOCK_S;
+	source->timeout_ns = 500 * CLOCK_MS;
+	config_duration(reader, slot[INTERVAL], "interval", &interval_range, &source->interval_ns);
+	config_duration(reader, slot[TIMEOUT], "timeout", &timeout_range, &source->timeout_ns);
+	if (source->timeout_ns <= source->interval_ns)
+		return;
+	if (slot[TIMEOUT] == NULL)
+		source->timeout_ns = source->interval_ns;
+	else
+		config_mistake(reader, slot[TIMEOUT],
+			       "timeout is longer than the interval (%.12g s); a poll has to end "
+			       "before the next begins",
+			       (double)source->interval_ns / (double)CLOCK_S);
+}
+
+static void read_target(struct config_reader *reader, const yaml_node_t *node,
+			struct config_source *source)
+{
+	const char *text = config_text(reader, node, "target", false);
+	const char *at = text;
+	struct config_piece piece;
+	int r;
+
+	if (text == NULL)
+		return;
+	source->target = config_copy(reader, text);
+	while ((r = config_piece_next(&at, &piece)) > 0)
+		;
+	if (r < 0)
+		config_mistake(reader, node,
+			       "target: \"%s\" is no variable; write ${NAME}, closed by }", at);
+}
+
+static void read_plugin(struct config_reader *reader, const yaml_node_t *node,
+			const yaml_node_t *at, struct config_source *source)
+{
+	struct config_options options = { .is_router = false, .at = node, .plugin_at = at };
+
+	source->n_options =
+		config_pairs(reader, node, "a collector", source_keys, NULL, &source->options);
+	if (at == NULL) {
+		config_mistake(reader, node,
+			       "this collector has no plugin; add plugin: NAME, like snmp or http");
+		return;
+	}
+	source->plugin = config_plugin_name(reader, at, "plugin");
+	options.plugin = source->plugin;
+	options.pairs = source->options;
+	options.n = source->n_options;
+	options.own_keys = source_keys;
+	config_options_check(reader, &options);
+}
+
+static void read_source(struct config_reader *reader, const yaml_node_t *node,
+			struct config_source *source, struct config_source_nodes *nodes)
+{
+	const yaml_node_t *slot[CONFIG_KEYS_MAX];
+
+	*nodes = (struct config_source_nodes){ .entry = node };
+	source->line = (int)node->start_mark.line + 1;
+	source->column = (int)node->start_mark.column + 1;
+	if (!config_map(reader, node, "a collector", source_keys, true, slot))
+		return;
+	nodes->target = slot[TARGET];
+	nodes->servers = slot[SERVERS];
+	if (slot[NAME] != NULL)
+		source->name = config_name(reader, slot[NAME], "name");
+	else
+		config_mistake(reader, node, "this collector has no name; add name: NAME");
+	if (slot[TARGET] != NULL)
+		read_target(reader, slot[TARGET], source);
+	else
+		config_mistake(reader, node,
+			       "this collector has no target; add target: with what the plugin "
+			       "polls, like \"udp:${host}:161\"");
+	read_times(reader, slot, source);
+	read_plugin(reader, node, slot[PLUGIN], source);
+}
+
+void config_sources_read(struct config_reader *reader, const yaml_node_t *list)
+{
+	struct config *config = reader->config;
+	struct config_name *names;
+	const size_t n = config_list(reader, list, "collectors", CONFIG_SOURCES_MAX,
+				     "add one, or remove the key");
+
+	config->sources = config_array(reader, n, sizeof *config->sources);
+	reader->source_nodes = config_array(reader, n, sizeof *reader->source_nodes);
+	names = config_array(reader, n, sizeof *names);
+	if (config->sources == NULL || reader->source_nodes == NULL || names == NULL) {
+		free(names);
+		return;
+	}
+	config->n_sources = n;
+	for (size_t i = 0; i < n; i++) {
+		const yaml_node_t *item = config_item(reader, list, i);
+
+		read_source(reader, item, &config->sources[i], &reader->source_nodes[i]);
+		names[i] = (struct config_name){ config->sources[i].name, i, item };
+	}
+	config_names_make(reader, names, n, "collector", &reader->sources);
+}
+
+/*** Once the servers are known ***/
+
+static const struct config_pair *own_target(const struct config_server *server,
+					    const struct config_source *source)
+{
+	for (size_t i = 0; source->name != NULL && i < server->n_targets; i++)
+		if (strcmp(server->targets[i].name, source->name) == 0)
+			return &server->targets[i];
+	return NULL;
+}
+
+/* The variable that was probably meant, of those that this server has. */
+static const char *nearest_variable(const struct config_server *server, const char *name)
+{
+	const char *words[CONFIG_PAIRS_MAX + 4];
+	size_t n = 0;
+
+	for (; config_own_variables[n] != NULL; n++)
+		words[n] = config_own_variables[n];
+	for (size_t i = 0; i < server->n_vars; i++)
+		words[n++] = server->vars[i].name;
+	words[n] = NULL;
+	return text_nearest(name, words);
+}
+
+/* first: the first of n_lacking servers, of n, that do not have the variable. */
+static void note_variable(struct config_reader *reader, const yaml_node_t *at, const char *name,
+			  const struct config_server *first, size_t n_lacking)
+{
+	const char *nearest = nearest_variable(first, name);
+	const char *of = first->name != NULL ? first->name : "?";
+	char others[64] = "";
+
+	if (n_lacking > 1)
+		(void)snprintf(others, sizeof others, " and %zu other%s", n_lacking - 1,
+			       n_lacking > 2 ? "s" : "");
+	if (nearest != NULL)
+		config_mistake(reader, at,
+			       "target: ${%s} is unknown for server \"%s\"%s; did you mean ${%s}?",
+			       name, of, others, nearest);
+	else
+		config_mistake(reader, at,
+			       "target: ${%s} is unknown for server \"%s\"%s; there are ${host}, "
+			       "${port}, ${name} and the server's vars",
+			       name, of, others);
+}
+
+static void check_variable(struct config_reader *reader, const struct config_source *source,
+			   const yaml_node_t *at, const struct config_piece *piece)
+{
+	const struct config_server *first = NULL;
+	size_t n_lacking = 0;
+	char *name;
+
+	for (size_t i = 0; i < source->n_servers; i++) {
+		const struct config_server *server = &reader->config->servers[source->servers[i]];
+
+		/* A server with a bad address has been told of: it has a host all the same. */
+		if (server->address == NULL || own_target(server, source) != NULL ||
+		    config_variable(server, piece->ptr, piece->len) != NULL)
+			continue;
+		first = first != NULL ? first : server;
+		n_lacking++;
+	}
+	if (first == NULL)
+		return;
+	name = strndup(piece->ptr, piece->len);
+	if (name != NULL)
+		note_variable(reader, at, name, first, n_lacking);
+	else
+		reader->is_out_of_memory = true;
+	free(name);
+}
+
+static void check_target(struct config_reader *reader, const struct config_source *source,
+			 const yaml_node_t *at)
+{
+	const char *rest = source->target;
+	struct config_piece piece;
+
+	while (rest != NULL && config_piece_next(&rest, &piece) > 0)
+		if (piece.is_variable)
+			check_variable(reader, source, at, &piece);
+}
+
+static void check_own_target(struct config_reader *reader, const struct config_server *server,
+			     const struct config_pair *pair, bool is_polled)
+{
+	const size_t line = (size_t)pair->line, column = (size_t)pair->column;
+
+	if (pair->value[0] == '\0')
+		config_mistake_at(reader, line, column,
+				  "the target for collector \"%s\" is empty; write it or remove "
+				  "the line",
+				  pair->name);
+	if (!is_polled)
+		config_mistake_at(reader, line, column,
+				  "collector \"%s\" does not poll this server; remove the target, "
+				  "or name the server in the collector",
+				  pair->name);
+	if (server->host != NULL && server->name != NULL && !config_can_expand(pair->value, server))
+		config_mistake_at(reader, line, column,
+				  "target \"%s\" has an unknown or open variable; there are "
+				  "${host}, ${port}, ${name} and the server's vars",
+				  pair->value);
+}
+
+static void check_own_targets(struct config_reader *reader, const struct config_source *source)
+{
+	const size_t n = reader->config->n_servers;
+	bool *is_polled = config_array(reader, n, sizeof *is_polled);
+
+	if (is_polled == NULL)
+		return;
+	for (size_t i = 0; i < source->n_servers; i++)
+		is_polled[source->servers[i]] = true;
+	for (size_t i = 0; i < n; i++) {
+		const struct config_server *server = &reader->config->servers[i];
+		const struct config_pair *pair = own_target(server, source);
+
+		if (pair != NULL)
+			check_own_target(reader, server, pair, is_polled[i]);
+	}
+	free(is_polled);
+}
+
+void config_sources_finish(struct config_reader *reader)
+{
+	struct config *config = reader->config;
+
+	for (size_t i = 0; i < config->n_sources; i++) {
+		struct config_source *source = &config->sources[i];
+		const struct config_source_nodes *nodes = &reader->source_nodes[i];
+
+		config_servers_pick(reader, nodes->servers, "polled", &source->servers,
+				    &source->n_servers);
+		if (nodes->target != NULL)
+			check_target(reader, source, nodes->target);
+		check_own_targets(reader, source);
+	}
+}

@@ -1,0 +1,80 @@
+/* daemon.h - callrouterd as a whole: what is open, and the configuration in force. [main only] */
+#ifndef CR_DAEMON_DAEMON_H
+#define CR_DAEMON_DAEMON_H
+
+#include <event2/event.h>
+
+#include "assemble.h"
+#include "catalogue.h"
+#include "census.h"
+#include "config.h"
+#include "control.h"
+#include "poller.h"
+#include "publisher.h"
+#include "report.h"
+#include "swap.h"
+#include "watch.h"
+
+/** The command line. */
+struct daemon_options {
+	const char *config_path, *run_dir, *state_dir;
+	char **plugins_dir;
+	size_t n_plugins_dirs;
+};
+
+struct daemon {
+	struct daemon_options options;
+	char *run_dir, *state_dir; /* whole paths; options point to them */
+	struct event_base *base;
+	int lock_fd;
+	gid_t gid; /* (gid_t)-1: the process's own */
+	struct config *config;
+	struct catalogue catalogue;
+	struct counters *counters;
+	struct snapshot_writer *writer;
+	struct servers *servers;
+	struct poller *poller;
+	struct roster *roster;
+	struct seats *seats;
+	struct seats_context seats_context;
+	struct publisher *publisher;
+	struct watch *watch;
+	struct swap *swap;
+	struct census *census;
+	struct control *control;
+	struct report *report;
+	struct image_header
+		*inherited; /* what a daemon before us published, until the first publish */
+	struct event *on_put, *on_hup, *on_int, *on_term, *on_second;
+	int64_t started_ns;
+};
+
+/**
+ * Open everything; the loop is still to be run. report: see daemon_apply(). Returns 0 or < 0 with
+ * err; daemon_close() is due either way.
+ */
+int daemon_open(struct daemon *daemon, const struct daemon_options *options, char **report,
+		struct err *err);
+
+/** Run until a signal ends it. */
+void daemon_run(struct daemon *daemon);
+void daemon_close(struct daemon *daemon);
+
+/**
+ * Read the configuration file anew and apply it whole, or not at all: then err is one line and the
+ * mistakes are in the log (report NULL) or in *report (freed by the caller). Also the first time.
+ * Returns 0 or < 0.
+ */
+int daemon_apply(struct daemon *daemon, char **report, struct err *err);
+
+/** Make the counters and the snapshot file, once the group is known; does nothing the second time.
+ * 0 or < 0 with err. */
+int daemon_open_files(struct daemon *daemon, const struct config *config, struct err *err);
+
+/** What reports are made of, but for the plugins. */
+void daemon_describe(struct daemon *daemon, struct report_source *source);
+
+/** The commands of the control socket; arg: the daemon. */
+extern const struct control_command daemon_commands[];
+
+#endif

@@ -1,0 +1,256 @@
+/* publisher.c - rounds of building, ranking and publishing. */
+#include "publisher.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+
+struct publisher {
+	struct publisher_context context;
+	struct event *debounce, *tick;
+	struct image_header *asked; /* what the rankers are working on; NULL: no round is running */
+	struct image_header *published;
+	bool is_held; /* nothing is published yet */
+	bool again;   /* something changed while a round was running */
+	uint64_t prepare;
+	uint64_t complained; /* generation of the last failure that was logged, + 1 */
+};
+
+static const struct config *publisher_config(const struct publisher *publisher)
+{
+	return *publisher->context.config;
+}
+
+static struct seats *publisher_seats(const struct publisher *publisher)
+{
+	return *publisher->context.seats;
+}
+
+static struct image_header *publisher_build(struct publisher *publisher, uint32_t *instance)
+{
+	const struct assemble in = {
+		.config = publisher_config(publisher),
+		.servers = publisher->context.servers,
+		.counters = publisher->context.counters,
+		.roster = *publisher->context.roster,
+		.seats = publisher_seats(publisher),
+		.now_ns = clock_now_ns(),
+		.generation = snapshot_generation(publisher->context.writer) + 1,
+		.prepare = publisher->prepare,
+		.with_coming = publisher->prepare != 0,
+	};
+
+	return assemble(&in, instance);
+}
+
+/*** The end of a round ***/
+
+static void publisher_publish(struct publisher *publisher)
+{
+	struct image_header *image = publisher_build(publisher, NULL);
+	struct err err = { 0 };
+
+	if (image == NULL) {
+		log_error("state not published", "error=\"no memory for the image\"");
+		return;
+	}
+	if (snapshot_publish(publisher->context.writer, image, &err) < 0) {
+		if (publisher->complained != image->generation)
+			log_error("state not published", "error=\"%s\"", err.text);
+		publisher->complained = image->generation;
+		free(image);
+		return;
+	}
+	free(publisher->published);
+	publisher->published = image;
+}
+
+/* Is there a sitter in office whose first or current answer is still to come? */
+static bool publisher_waits(const struct publisher *publisher)
+{
+	const struct seats *seats = publisher_seats(publisher);
+
+	for (size_t i = 0; i < seats->n; i++) {
+		const struct sitter *sitter = seats->seat[i].now;
+
+		if (sitter != NULL && sitter->ranker != NULL && !sitter->is_late &&
+		    ranker_is_busy(sitter->ranker))
+			return true;
+	}
+	return false;
+}
+
+static void publisher_end_round(struct publisher *publisher)
+{
+	free(publisher->asked);
+	publisher->asked = NULL;
+	publisher_publish(publisher);
+	if (publisher->again)
+		publisher_run(publisher);
+}
+
+/*** The start of a round ***/
+
+static bool publisher_ask(struct publisher *publisher, struct sitter *sitter, uint32_t instance)
+{
+	if (sitter == NULL || sitter->ranker == NULL || !sitter_ranks(sitter) ||
+	    ranker_is_busy(sitter->ranker))
+		return false;
+	ranker_rank(sitter->ranker, publisher->asked, instance);
+	return true;
+}
+
+static bool service_has_usable(const struct image_header *image, size_t service)
+{
+	return image_services(image)[service].n_usable > 0;
+}
+
+void publisher_run(struct publisher *publisher)
+{
+	struct seats *seats = publisher_seats(publisher);
+	uint32_t *instance;
+
+	publisher->again = publisher->asked != NULL;
+	if (publisher->again || publisher->is_held)
+		return;
+	evtimer_del(publisher->debounce);
+	instance = calloc(2 * seats->n + 1, sizeof *instance);
+	publisher->asked = instance != NULL ? publisher_build(publisher, instance) : NULL;
+	if (publisher->asked == NULL) {
+		log_error("state not published", "error=\"no memory for the image\"");
+		free(instance);
+		return;
+	}
+	for (size_t i = 0; i < seats->n; i++)
+		if (service_has_usable(publisher->asked, seats->seat[i].service))
+			publisher_ask(publisher, seats->seat[i].now, instance[i]);
+	free(instance);
+	if (!publisher_waits(publisher))
+		publisher_end_round(publisher);
+}
+
+/*** Events ***/
+
+/* The rows that were offered when the question was put: a server drained since is not the router's
+ * fault. */
+static uint8_t *publisher_usable(const struct publisher *publisher, const struct seat *seat)
+{
+	const struct image_service *service = &image_services(publisher->asked)[seat->service];
+	const uint32_t *rows = image_rows(publisher->asked, service);
+	uint8_t *usable = calloc(seat->n_rows + 1, 1);
+
+	for (size_t i = 0; usable != NULL && i < seat->n_rows; i++)
+		usable[i] = image_is_usable(&image_servers(publisher->asked)[rows[i]]);
+	return usable;
+}
+
+static void publisher_take(struct publisher *publisher, struct sitter *sitter)
+{
+	uint8_t *usable;
+
+	/* an answer after its deadline, or to an image that is gone: ask again */
+	if (publisher->asked == NULL || sitter->is_late || sitter->is_void) {
+		sitter->is_late = sitter->is_void = false;
+		publisher_run(publisher);
+		return;
+	}
+	usable = publisher_usable(publisher, sitter->seat);
+	if (usable != NULL)
+		sitter_take_answer(sitter, usable);
+	free(usable);
+}
+
+void publisher_heard(struct publisher *publisher, struct sitter *sitter, enum ranker_event event)
+{
+	switch (event) {
+	case RANKER_RANKED:
+		publisher_take(publisher, sitter);
+		break;
+	case RANKER_LATE:
+		sitter->is_late = true;
+		break;
+	case RANKER_TRIED:
+	case RANKER_DEAD:
+		break;
+	}
+	if (publisher->asked != NULL && !publisher_waits(publisher))
+		publisher_end_round(publisher);
+}
+
+static void publisher_due(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	publisher_run(arg);
+}
+
+void publisher_touch(struct publisher *publisher)
+{
+	const struct timeval tv = { .tv_usec = PUBLISHER_DEBOUNCE_MS * 1000 };
+
+	if (!evtimer_pending(publisher->debounce, NULL))
+		evtimer_add(publisher->debounce, &tv);
+}
+
+void publisher_hold(struct publisher *publisher, bool is_held)
+{
+	publisher->is_held = is_held;
+}
+
+void publisher_prepare(struct publisher *publisher, uint64_t token)
+{
+	publisher->prepare = token;
+}
+
+void publisher_reset(struct publisher *publisher)
+{
+	struct seats *seats = publisher_seats(publisher);
+
+	for (size_t i = 0; publisher->asked != NULL && i < seats->n; i++) {
+		struct sitter *sitter = seats->seat[i].now;
+
+		if (sitter != NULL && sitter->ranker != NULL && ranker_is_busy(sitter->ranker))
+			sitter->is_void = true;
+	}
+	free(publisher->asked);
+	publisher->asked = NULL;
+	publisher->again = false;
+}
+
+const struct image_header *publisher_image(const struct publisher *publisher)
+{
+	return publisher->published;
+}
+
+struct publisher *publisher_new(const struct publisher_context *context)
+{
+	const struct timeval tick = { .tv_usec = PUBLISHER_TICK_MS * 1000 };
+	struct publisher *publisher = calloc(1, sizeof *publisher);
+
+	if (publisher == NULL)
+		return NULL;
+	publisher->context = *context;
+	publisher->debounce = evtimer_new(context->base, publisher_due, publisher);
+	publisher->tick = event_new(context->base, -1, EV_PERSIST, publisher_due, publisher);
+	if (publisher->debounce == NULL || publisher->tick == NULL) {
+		publisher_free(publisher);
+		return NULL;
+	}
+	event_add(publisher->tick, &tick);
+	return publisher;
+}
+
+void publisher_free(struct publisher *publisher)
+{
+	if (publisher == NULL)
+		return;
+	if (publisher->debounce != NULL)
+		event_free(publisher->debounce);
+	if (publisher->tick != NULL)
+		event_free(publisher->tick);
+	free(publisher->asked);
+	free(publisher->published);
+	free(publisher);
+}

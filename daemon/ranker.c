@@ -1,0 +1,495 @@
+/* ranker.c - the daemon's side of a ranker: start, ask, time, bury. */
+#include "ranker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "ranker_wire.h"
+#include "text.h"
+
+extern char **environ;
+
+struct ranker {
+	pid_t pid;
+	int sock;
+	struct wire_area *area;
+	struct event *readable, *timer;
+	ranker_fn *fn;
+	void *arg;
+	char plugin[32];
+	uint32_t op;      /* under way; 0: none */
+	uint32_t next_op; /* asked for before the child said hello */
+	uint32_t next_instance;
+	bool has_said_hello, is_late;
+	struct ranker_answer answer;
+	uint16_t *order; /* private copies of what the child wrote */
+	double *column;
+	void *saved;
+	size_t saved_len;
+};
+
+static const char *ranker_phase_words(uint32_t phase)
+{
+	switch ((enum wire_phase)phase) {
+	case WIRE_LOADING:
+		return "while it was loaded (a constructor?)";
+	case WIRE_OPENING:
+		return "in open()";
+	case WIRE_RANKING:
+		return "in rank()";
+	case WIRE_ROUTING:
+		return "in route()";
+	case WIRE_SAVING:
+		return "in save()";
+	case WIRE_CLOSING:
+		return "in close()";
+	case WIRE_WAITING:
+		break;
+	}
+	return "between calls";
+}
+
+/*** Starting ***/
+
+static int ranker_area_fd(void)
+{
+	int fd = memfd_create("callrouter-ranker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return -errno;
+	/* sealed: a child cannot make it shorter under our feet */
+	if (ftruncate(fd, sizeof(struct wire_area)) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+		const int failed = -errno;
+
+		close(fd);
+		return failed;
+	}
+	return fd;
+}
+
+/* The child's descriptors must not be overwritten by the dup2 of each other. */
+static int ranker_lift(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, WIRE_AREA_FD + 1);
+
+	close(fd);
+	return high;
+}
+
+static int ranker_spawn(const struct ranker_load *load, int sock, int area, pid_t *pid)
+{
+	char *argv[WIRE_ARGS + 1] = { 0 };
+	char name[] = "callrouterd", mark[] = WIRE_ARGUMENT;
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int failed;
+
+	/* posix_spawn's argv is not const, for history's sake; nothing writes there */
+	argv[0] = name;
+	argv[WIRE_ARG_MARK] = mark;
+	argv[WIRE_ARG_PATH] = (char *)(uintptr_t)load->path;
+	argv[WIRE_ARG_PLUGIN] = (char *)(uintptr_t)(load->plugin != NULL ? load->plugin : "");
+	argv[WIRE_ARG_SERVICE] = (char *)(uintptr_t)(load->service != NULL ? load->service : "");
+	argv[WIRE_ARG_OPTIONS] = (char *)(uintptr_t)(load->options != NULL ? load->options : "");
+	argv[WIRE_ARG_RUN_DIR] = (char *)(uintptr_t)(load->run_dir != NULL ? load->run_dir : "");
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, sock, WIRE_SOCKET_FD);
+	posix_spawn_file_actions_adddup2(&actions, area, WIRE_AREA_FD);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	failed = posix_spawn(pid, "/proc/self/exe", &actions, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return -failed;
+}
+
+static int ranker_map(struct ranker *ranker, int area, const struct ranker_load *load)
+{
+	void *map = mmap(NULL, sizeof *ranker->area, PROT_READ | PROT_WRITE, MAP_SHARED, area, 0);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	ranker->area = map;
+	if (load->saved != NULL && load->saved_len <= RANKER_SAVED_MAX) {
+		memcpy(ranker->area->saved, load->saved, load->saved_len);
+		ranker->area->saved_len = (uint32_t)load->saved_len;
+	}
+	return 0;
+}
+
+/* A process and its two channels; fills pid, sock and area. */
+static int ranker_launch(struct ranker *ranker, const struct ranker_load *load)
+{
+	int pair[2], area, theirs, failed;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	area = ranker_area_fd();
+	if (area < 0) {
+		close(pair[0]);
+		close(pair[1]);
+		return area;
+	}
+	theirs = ranker_lift(pair[1]);
+	area = ranker_lift(area);
+	failed = theirs < 0 || area < 0 ? -EMFILE : ranker_map(ranker, area, load);
+	if (failed == 0)
+		failed = ranker_spawn(load, theirs, area, &ranker->pid);
+	if (theirs >= 0)
+		close(theirs);
+	if (area >= 0)
+		close(area);
+	ranker->sock = pair[0];
+	return failed;
+}
+
+static void ranker_bury(struct ranker *ranker, int *status)
+{
+	*status = 0;
+	if (ranker->pid <= 0)
+		return;
+	kill(ranker->pid, SIGKILL);
+	while (waitpid(ranker->pid, status, 0) < 0 && errno == EINTR)
+		;
+	ranker->pid = 0;
+}
+
+/*** Events ***/
+
+static void ranker_arm(struct ranker *ranker, int64_t ns)
+{
+	const struct timeval tv = { .tv_sec = ns / CLOCK_S, .tv_usec = ns % CLOCK_S / CLOCK_US };
+
+	evtimer_add(ranker->timer, &tv);
+}
+
+static void ranker_report(struct ranker *ranker, enum ranker_event event, const struct err *err)
+{
+	ranker->fn(ranker->arg, ranker, event, err);
+}
+
+/* The child's end, in words: how it ended and what it was doing. */
+static void ranker_died(struct ranker *ranker, bool is_killed)
+{
+	const uint32_t phase = ranker->area->phase;
+	struct err err = { 0 };
+	int status;
+
+	event_del(ranker->readable);
+	event_del(ranker->timer);
+	ranker_bury(ranker, &status);
+	if (is_killed)
+		err_set(&err, -ETIMEDOUT, "%s did not return within 2 s %s: it was ended",
+			ranker->plugin, ranker_phase_words(phase));
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		err_set(&err, -EINTR, "%s: its process was killed from outside", ranker->plugin);
+	else if (WIFSIGNALED(status))
+		err_set(&err, -ECHILD, "%s crashed %s (signal %d, SIG%s)", ranker->plugin,
+			ranker_phase_words(phase), WTERMSIG(status),
+			sigabbrev_np(WTERMSIG(status)));
+	else
+		err_set(&err, -ECHILD, "%s ended its process %s", ranker->plugin,
+			ranker_phase_words(phase));
+	ranker->op = 0;
+	ranker_report(ranker, RANKER_DEAD, &err);
+}
+
+static void ranker_timed_out(evutil_socket_t fd, short what, void *arg)
+{
+	struct ranker *ranker = arg;
+	struct err err = { 0 };
+
+	(void)fd;
+	(void)what;
+	if (ranker->op != WIRE_RANK || ranker->is_late) {
+		ranker_died(ranker, true);
+		return;
+	}
+	ranker->is_late = true;
+	ranker_arm(ranker, RANKER_LOOPING_NS - RANKER_DEADLINE_NS);
+	err_set(&err, -ETIME, "%s: rank() is past its deadline of 500 ms", ranker->plugin);
+	ranker_report(ranker, RANKER_LATE, &err);
+}
+
+static void ranker_send(struct ranker *ranker, uint32_t op, uint32_t instance)
+{
+	const struct wire_message message = { .op = op, .instance = instance };
+
+	ranker->op = op;
+	ranker->is_late = false;
+	ranker_arm(ranker, op == WIRE_RANK ? RANKER_DEADLINE_NS : RANKER_TRIAL_NS);
+	/* a failure shows as the end of the socket, in the loop */
+	(void)send(ranker->sock, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* What the child wrote may be anything: copy it once, then check the copy. */
+static void ranker_copy_answer(struct ranker *ranker)
+{
+	const struct wire_area *area = ranker->area;
+	struct ranker_answer *answer = &ranker->answer;
+
+	free(ranker->order);
+	free(ranker->column);
+	*answer = (struct ranker_answer){ .generation = area->generation,
+					  .verdict = area->verdict,
+					  .n = area->n,
+					  .n_rows = area->n_rows,
+					  .n_columns = area->n_columns };
+	if (answer->n_rows >= CR_NONE || answer->n > answer->n_rows ||
+	    answer->n_columns > CR_COLUMNS_MAX)
+		*answer = (struct ranker_answer){ .verdict = -EBADMSG };
+	ranker->order = calloc(answer->n + 1, sizeof *ranker->order);
+	ranker->column =
+		calloc((size_t)answer->n_rows * answer->n_columns + 1, sizeof *ranker->column);
+	if (ranker->order == NULL || ranker->column == NULL) {
+		*answer = (struct ranker_answer){ .verdict = -ENOMEM };
+		return;
+	}
+	memcpy(ranker->order, area->order, answer->n * sizeof *ranker->order);
+	memcpy(ranker->column, area->column,
+	       (size_t)answer->n_rows * answer->n_columns * sizeof *ranker->column);
+	answer->order = ranker->order;
+	answer->column = ranker->column;
+}
+
+static void ranker_copy_saved(struct ranker *ranker)
+{
+	const uint32_t len = ranker->area->saved_len;
+
+	free(ranker->saved);
+	ranker->saved_len = len <= RANKER_SAVED_MAX ? len : 0;
+	ranker->saved = malloc(ranker->saved_len + 1);
+	if (ranker->saved != NULL)
+		memcpy(ranker->saved, ranker->area->saved, ranker->saved_len);
+	else
+		ranker->saved_len = 0;
+}
+
+static void ranker_fail(struct ranker *ranker, const struct wire_message *message)
+{
+	struct err err = { 0 };
+	int status;
+
+	err_set(&err, message->result, "%.*s", (int)sizeof message->text, message->text);
+	event_del(ranker->readable);
+	event_del(ranker->timer);
+	ranker_bury(ranker, &status);
+	ranker_report(ranker, RANKER_DEAD, &err);
+}
+
+static void ranker_heard(struct ranker *ranker, const struct wire_message *message)
+{
+	const uint32_t op = ranker->op;
+
+	evtimer_del(ranker->timer);
+	ranker->op = 0;
+	if (message->result < 0) {
+		ranker_fail(ranker, message);
+		return;
+	}
+	if (!ranker->has_said_hello && message->op == WIRE_HELLO) {
+		ranker->has_said_hello = true;
+		if (ranker->next_op != 0)
+			ranker_send(ranker, ranker->next_op, ranker->next_instance);
+		ranker->next_op = 0;
+	} else if (op == WIRE_TRY && message->op == op) {
+		ranker_report(ranker, RANKER_TRIED, NULL);
+	} else if (op == WIRE_RANK && message->op == op) {
+		ranker_copy_answer(ranker);
+		ranker_copy_saved(ranker);
+		ranker_report(ranker, RANKER_RANKED, NULL);
+	}
+}
+
+static void ranker_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct ranker *ranker = arg;
+	struct wire_message message;
+	ssize_t got = recv(fd, &message, sizeof message, MSG_DONTWAIT);
+
+	(void)what;
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got != (ssize_t)sizeof message) {
+		ranker_died(ranker, false);
+		return;
+	}
+	message.text[sizeof message.text - 1] = '\0';
+	ranker_heard(ranker, &message);
+}
+
+/*** The interface ***/
+
+struct ranker *ranker_start(struct event_base *base, const struct ranker_load *load, ranker_fn *fn,
+			    void *arg, struct err *err)
+{
+	struct ranker *ranker = calloc(1, sizeof *ranker);
+	int failed;
+
+	if (ranker == NULL) {
+		err_set(err, -ENOMEM, "no memory for a ranker");
+		return NULL;
+	}
+	ranker->sock = -1;
+	ranker->fn = fn;
+	ranker->arg = arg;
+	text_copy(ranker->plugin, sizeof ranker->plugin, load->plugin);
+	failed = ranker_launch(ranker, load);
+	if (failed == 0) {
+		ranker->readable = event_new(base, ranker->sock, EV_READ | EV_PERSIST,
+					     ranker_readable, ranker);
+		ranker->timer = evtimer_new(base, ranker_timed_out, ranker);
+		if (ranker->readable == NULL || ranker->timer == NULL)
+			failed = -ENOMEM;
+	}
+	if (failed < 0) {
+		err_set(err, failed, "%s: no process for it: %s", load->plugin, err_words(failed));
+		ranker_free(ranker);
+		return NULL;
+	}
+	event_add(ranker->readable, NULL);
+	ranker->op = WIRE_HELLO;
+	ranker_arm(ranker, RANKER_TRIAL_NS);
+	return ranker;
+}
+
+void ranker_free(struct ranker *ranker)
+{
+	int status;
+
+	if (ranker == NULL)
+		return;
+	if (ranker->readable != NULL)
+		event_free(ranker->readable);
+	if (ranker->timer != NULL)
+		event_free(ranker->timer);
+	ranker_bury(ranker, &status);
+	if (ranker->sock >= 0)
+		close(ranker->sock);
+	if (ranker->area != NULL)
+		munmap(ranker->area, sizeof *ranker->area);
+	free(ranker->order);
+	free(ranker->column);
+	free(ranker->saved);
+	free(ranker);
+}
+
+static void ranker_ask(struct ranker *ranker, uint32_t op, const struct image_header *image,
+		       uint32_t instance)
+{
+	if (image != NULL)
+		memcpy(ranker->area->image, image, image->bytes);
+	if (ranker->has_said_hello) {
+		ranker_send(ranker, op, image != NULL ? instance : IMAGE_NONE);
+		return;
+	}
+	ranker->next_op = op;
+	ranker->next_instance = image != NULL ? instance : IMAGE_NONE;
+}
+
+void ranker_try(struct ranker *ranker, const struct image_header *image, uint32_t instance)
+{
+	ranker_ask(ranker, WIRE_TRY, image, instance);
+}
+
+void ranker_rank(struct ranker *ranker, const struct image_header *image, uint32_t instance)
+{
+	ranker_ask(ranker, WIRE_RANK, image, instance);
+}
+
+bool ranker_is_busy(const struct ranker *ranker)
+{
+	return (ranker->op != 0 && ranker->op != WIRE_HELLO) || ranker->next_op != 0;
+}
+
+const struct ranker_answer *ranker_answer(const struct ranker *ranker)
+{
+	return &ranker->answer;
+}
+
+const void *ranker_saved(const struct ranker *ranker, size_t *len)
+{
+	*len = ranker->saved_len;
+	return ranker->saved;
+}
+
+/* Wait for one message of a child that is asked while nobody runs the loop. */
+static int ranker_hear_now(struct ranker *child, const char *path, struct err *err)
+{
+	struct wire_message message = { 0 };
+	struct pollfd ready = { .fd = child->sock, .events = POLLIN };
+
+	if (poll(&ready, 1, (int)(RANKER_TRIAL_NS / CLOCK_MS)) <= 0)
+		return err_set(err, -ETIMEDOUT, "%s did not return within 2 s %s", path,
+			       ranker_phase_words(child->area->phase));
+	if (recv(child->sock, &message, sizeof message, 0) != (ssize_t)sizeof message)
+		return err_set(err, -ECHILD, "%s crashed %s", path,
+			       ranker_phase_words(child->area->phase));
+	if (message.result < 0)
+		return err_set(err, message.result, "%.*s", (int)sizeof message.text - 1,
+			       message.text);
+	return 0;
+}
+
+static void ranker_end_now(struct ranker *child)
+{
+	int status;
+
+	ranker_bury(child, &status);
+	if (child->sock >= 0)
+		close(child->sock);
+	if (child->area != NULL)
+		munmap(child->area, sizeof *child->area);
+}
+
+int ranker_describe(const char *path, const char *name, struct ranker_facts **out, struct err *err)
+{
+	const struct ranker_load load = { .path = path, .plugin = name };
+	struct ranker child = { .sock = -1 };
+	int failed = ranker_launch(&child, &load);
+
+	*out = NULL;
+	if (failed < 0)
+		err_set(err, failed, "%s: no process to look into it: %s", path, err_words(failed));
+	else
+		failed = ranker_hear_now(&child, path, err);
+	if (failed == 0) {
+		child.area->facts[sizeof child.area->facts - 1] = '\0';
+		*out = ranker_facts_read(child.area->facts, err);
+		failed = *out != NULL ? 0 : -EBADMSG;
+	}
+	ranker_end_now(&child);
+	return failed;
+}
+
+int ranker_check(const struct ranker_load *load, struct err *err)
+{
+	const struct wire_message message = { .op = WIRE_TRY, .instance = IMAGE_NONE };
+	struct ranker child = { .sock = -1 };
+	int failed = ranker_launch(&child, load);
+
+	if (failed < 0)
+		err_set(err, failed, "%s: no process to try it: %s", load->path, err_words(failed));
+	else
+		failed = ranker_hear_now(&child, load->path, err);
+	if (failed == 0) {
+		(void)send(child.sock, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+		failed = ranker_hear_now(&child, load->path, err);
+	}
+	ranker_end_now(&child);
+	return failed;
+}

@@ -1,0 +1,283 @@
+/* ranker_child.c - the ranker's own process: load one router, then answer the daemon until it hangs
+ * up. */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "counters.h"
+#include "log.h"
+#include "option.h"
+#include "ranker_wire.h"
+#include "text.h"
+#include "view.h"
+
+/** All that the process knows. */
+struct child {
+	char **argv;
+	struct wire_area *area;
+	struct counters *counters; /* NULL: none yet */
+	struct plugin *plugin;
+	struct plugin_instance instance;
+	bool is_open;
+	uint16_t *order;
+	uint32_t *seen, stamp;
+};
+
+static void child_log(const struct cr_host *host, enum cr_level level, const char *fmt, ...)
+{
+	char line[512];
+	va_list args;
+
+	(void)host;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof line, fmt, args);
+	va_end(args);
+	log_line(level, "plugin", "%s", line);
+}
+
+static int child_metric(const struct cr_host *host, const char *name)
+{
+	(void)host;
+	(void)name;
+	return 0; /* a collector on trial: its values go nowhere */
+}
+
+static const struct cr_host child_host = { child_log, child_metric };
+
+static bool child_send(uint32_t op, int result, const struct err *err)
+{
+	struct wire_message message = { .op = op, .result = result };
+
+	if (result < 0)
+		text_copy(message.text, sizeof message.text, err->text);
+	return send(WIRE_SOCKET_FD, &message, sizeof message, MSG_NOSIGNAL) ==
+	       (ssize_t)sizeof message;
+}
+
+static int child_map(struct child *child, struct err *err)
+{
+	void *area = mmap(NULL, sizeof *child->area, PROT_READ | PROT_WRITE, MAP_SHARED,
+			  WIRE_AREA_FD, 0);
+
+	if (area == MAP_FAILED)
+		return err_set(err, -errno, "no memory to talk to callrouterd: %s",
+			       err_words(errno));
+	child->area = area;
+	child->order = calloc(CR_NONE, sizeof *child->order);
+	child->seen = calloc(CR_NONE, sizeof *child->seen);
+	return child->order != NULL && child->seen != NULL ? 0 : err_set(err, -ENOMEM, "no memory");
+}
+
+static int child_load(struct child *child, struct err *err)
+{
+	const char *name = child->argv[WIRE_ARG_PLUGIN];
+
+	child->area->phase = WIRE_LOADING;
+	if (plugin_open(child->argv[WIRE_ARG_PATH], name[0] != '\0' ? name : NULL, &child->plugin,
+			err) < 0)
+		return err->code;
+	if (ranker_facts_write(child->plugin, child->area->facts, sizeof child->area->facts) < 0)
+		return err_set(err, -EMSGSIZE,
+			       "its tables of options and names are longer than 256 KiB");
+	child->area->phase = WIRE_WAITING;
+	return 0;
+}
+
+static int child_open_router(struct child *child, struct err *err)
+{
+	const uint32_t saved_len = child->area->saved_len;
+	int failed;
+
+	if (child->is_open)
+		return 0;
+	child->area->phase = WIRE_OPENING;
+	failed = plugin_instance_open(
+		child->plugin, &child_host, child->argv[WIRE_ARG_SERVICE],
+		child->argv[WIRE_ARG_OPTIONS], saved_len > 0 ? child->area->saved : NULL,
+		saved_len <= RANKER_SAVED_MAX ? saved_len : 0, &child->instance, err);
+	child->area->phase = WIRE_WAITING;
+	child->is_open = failed == 0;
+	return failed;
+}
+
+/* The file may appear or be replaced after we were started. */
+static void child_map_counters(struct child *child)
+{
+	const char *run_dir = child->argv[WIRE_ARG_RUN_DIR];
+
+	if (run_dir[0] == '\0')
+		return;
+	if (child->counters != NULL && !counters_is_replaced(child->counters, run_dir))
+		return;
+	if (child->counters != NULL)
+		counters_close(child->counters);
+	child->counters = NULL;
+	(void)counters_open(run_dir, false, &child->counters, NULL);
+}
+
+static const struct image_header *child_image(const struct child *child, struct err *err)
+{
+	const struct image_header *image = (const struct image_header *)child->area->image;
+
+	return image_check(image, image->bytes, err) == 0 ? image : NULL;
+}
+
+/* A collector is opened and closed: that its open() does not crash is all that can be tried. */
+static int child_try_collector(struct child *child, struct err *err)
+{
+	const struct cr_collector *collector = &child->plugin->collector;
+	union cr_value values[64] = { { 0 } };
+	struct option_text given[64];
+	char *packed = strdup(child->argv[WIRE_ARG_OPTIONS]);
+	char text[200] = "";
+	void *self = NULL;
+	const struct cr_open in = { .host = &child_host,
+				    .option = values,
+				    .source = child->argv[WIRE_ARG_SERVICE],
+				    .err = text,
+				    .err_len = sizeof text };
+	int n = packed != NULL ? option_unpack(packed, given, 64) : -ENOMEM;
+	int failed = n < 0 ? err_set(err, n, "options could not be read") : 0;
+
+	if (failed == 0 && option_count(collector->options) > 64)
+		failed = err_set(err, -E2BIG, "more than 64 options");
+	if (failed == 0)
+		failed = option_parse(collector->options, given, (size_t)n, values, err);
+	child->area->phase = WIRE_OPENING;
+	if (failed == 0 && collector->open != NULL && (failed = collector->open(&in, &self)) < 0)
+		err_set(err, failed, "open() failed: %s",
+			text[0] != '\0' ? text : err_words(failed));
+	child->area->phase = WIRE_CLOSING;
+	if (failed >= 0 && collector->close != NULL)
+		collector->close(self);
+	child->area->phase = WIRE_WAITING;
+	free(packed);
+	return failed < 0 ? failed : 0;
+}
+
+static int child_try(struct child *child, uint32_t instance, struct err *err)
+{
+	const struct trial trial = { child->plugin, &child->instance, child->counters,
+				     &child->area->phase };
+	const struct image_header *image = NULL;
+
+	if (child->plugin->kind == PLUGIN_COLLECTOR)
+		return child_try_collector(child, err);
+	if (child_open_router(child, err) < 0)
+		return err->code;
+	if (instance != IMAGE_NONE && (image = child_image(child, err)) == NULL)
+		return err->code;
+	return ranker_trial(&trial, image, instance, err);
+}
+
+static void child_answer(struct child *child, const struct image_header *image,
+			 const struct cr_view *view, int got)
+{
+	struct wire_area *area = child->area;
+
+	area->generation = image->generation;
+	area->verdict = got;
+	area->n_rows = (uint32_t)view->n;
+	area->n_columns = (uint32_t)plugin_count(child->plugin->router.columns);
+	area->n = got > 0 && (size_t)got <= view->n ? (uint32_t)got : 0;
+	memcpy(area->order, child->order, area->n * sizeof *area->order);
+}
+
+/* After each rank(): a successor, or the next ranker after a crash, goes on from there. */
+static void child_save(struct child *child)
+{
+	const struct cr_router *router = &child->plugin->router;
+	size_t len;
+
+	if (router->save == NULL)
+		return;
+	child->area->phase = WIRE_SAVING;
+	len = router->save(child->instance.self, child->area->saved, RANKER_SAVED_MAX);
+	child->area->saved_len = len <= RANKER_SAVED_MAX ? (uint32_t)len : 0;
+	child->area->phase = WIRE_WAITING;
+}
+
+static int child_rank(struct child *child, uint32_t instance, struct err *err)
+{
+	const struct cr_router *router = &child->plugin->router;
+	const struct image_header *image = child_image(child, err);
+	const struct image_instance *row;
+	const struct image_service *service;
+	double *column[CR_COLUMNS_MAX];
+	struct cr_view *view;
+	int got = 0;
+
+	if (image == NULL || child_open_router(child, err) < 0)
+		return err->code;
+	if (instance >= image->instance.count || router->rank == NULL)
+		return err_set(err, -EINVAL, "it has no rank()");
+	row = &image_instances(image)[instance];
+	service = &image_services(image)[row->service];
+	view = view_new(image, service, NULL, row, router, child->counters);
+	if (view == NULL)
+		return err_set(err, -ENOMEM, "no memory for the view");
+	for (size_t k = 0; k < CR_COLUMNS_MAX; k++)
+		column[k] = child->area->column + k * view->n;
+	child->area->phase = WIRE_RANKING;
+	got = router->rank(child->instance.self, view, child->order,
+			   view_usable(image, service, child->order), column);
+	child->area->phase = WIRE_WAITING;
+	child_answer(child, image, view, got);
+	view_free(view);
+	child_save(child);
+	return 0;
+}
+
+static int child_serve(struct child *child, const struct wire_message *message, struct err *err)
+{
+	child_map_counters(child);
+	switch ((enum wire_op)message->op) {
+	case WIRE_TRY:
+		return child_try(child, message->instance, err);
+	case WIRE_RANK:
+		return child_rank(child, message->instance, err);
+	case WIRE_HELLO:
+		break;
+	}
+	return err_set(err, -EINVAL, "unknown request %u", message->op);
+}
+
+bool ranker_is_me(int argc, char **argv)
+{
+	return argc == WIRE_ARGS && strcmp(argv[WIRE_ARG_MARK], WIRE_ARGUMENT) == 0;
+}
+
+int ranker_main(int argc, char **argv)
+{
+	static const struct rlimit no_core = { 0, 0 };
+	struct child child = { .argv = argv };
+	struct wire_message message;
+	struct err err = { 0 };
+	int failed;
+
+	(void)argc;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "cr-ranker");
+	setrlimit(RLIMIT_CORE, &no_core);
+	log_to(log_stderr, NULL, CR_INFO);
+	failed = child_map(&child, &err);
+	if (failed == 0)
+		failed = child_load(&child, &err);
+	if (!child_send(WIRE_HELLO, failed, &err) || failed < 0)
+		return EXIT_FAILURE;
+	while (recv(WIRE_SOCKET_FD, &message, sizeof message, 0) == (ssize_t)sizeof message) {
+		failed = child_serve(&child, &message, &err);
+		if (!child_send(message.op, failed, &err))
+			return EXIT_FAILURE;
+	}
+	/* not exit(): a plugin's destructors are nobody's business here */
+	_exit(EXIT_SUCCESS);
+}

@@ -1,0 +1,87 @@
+/* ranker_wire.h - what callrouterd and its rankers say to each other: short messages, bulk in
+ * shared memory. */
+#ifndef CR_DAEMON_RANKER_WIRE_H
+#define CR_DAEMON_RANKER_WIRE_H
+
+#include <jansson.h>
+
+#include "image.h"
+#include "plugin.h"
+#include "ranker.h"
+
+#define WIRE_SOCKET_FD 10 /* in the child; lower numbers may be the parent's sources */
+#define WIRE_AREA_FD   11
+#define WIRE_ARGUMENT  "--ranker"
+
+enum wire_op {
+	WIRE_HELLO = 1, /* child: the plugin is loaded, its facts are in the area */
+	WIRE_TRY,
+	WIRE_RANK,
+};
+
+/** Either way; from the child result and text say how it went. */
+struct wire_message {
+	uint32_t op;
+	uint32_t instance; /* index in the image; IMAGE_NONE: no image */
+	int32_t result;
+	char text[320];
+};
+
+/** Where the child is, for the sentence about its end. */
+enum wire_phase {
+	WIRE_LOADING = 0,
+	WIRE_OPENING,
+	WIRE_RANKING,
+	WIRE_ROUTING,
+	WIRE_SAVING,
+	WIRE_CLOSING,
+	WIRE_WAITING,
+};
+
+/** The shared memory: sealed against shrinking, sparse. Nothing that the child writes is used
+ * unchecked. */
+struct wire_area {
+	uint32_t phase;
+	uint32_t saved_len;
+	/* rank()'s answer */
+	uint64_t generation;
+	int32_t verdict;
+	uint32_t n, n_rows, n_columns;
+	uint16_t order[CR_NONE + 1u];
+	double column[(size_t)CR_COLUMNS_MAX * (CR_NONE + 1u)];
+	char saved[RANKER_SAVED_MAX];
+	char facts[256 << 10]; /* JSON */
+	_Alignas(4096) char image[IMAGE_BYTES_MAX];
+};
+
+/** What the child is told by its command line. */
+enum wire_argument {
+	WIRE_ARG_MARK = 1,
+	WIRE_ARG_PATH,
+	WIRE_ARG_PLUGIN, /* "": any name */
+	WIRE_ARG_SERVICE,
+	WIRE_ARG_OPTIONS,
+	WIRE_ARG_RUN_DIR, /* "": no counters */
+	WIRE_ARGS,
+};
+
+/** A plugin's facts as JSON text in buf. Returns 0 or -EMSGSIZE. [child] */
+int ranker_facts_write(const struct plugin *plugin, char *buf, size_t len);
+
+/** And back. Returns NULL with err if it is not what ranker_facts_write() writes. [main] */
+struct ranker_facts *ranker_facts_read(const char *text, struct err *err);
+
+/** What a trial works on. */
+struct trial {
+	const struct plugin *plugin;
+	struct plugin_instance *instance;
+	const struct counters *counters; /* or NULL */
+	uint32_t *phase;
+};
+
+/** Ask rank() and route() on made-up services, then on this image's instance (image NULL: not). 0
+ * or < 0 with err. [child] */
+int ranker_trial(const struct trial *trial, const struct image_header *image, uint32_t instance,
+		 struct err *err);
+
+#endif

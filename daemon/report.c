@@ -1,0 +1,285 @@
+/* report.c - remembers recent calls for "share"; the documents for servers and sources. */
+#include "report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <callrouter/plugin.h>
+
+#include "clock.h"
+#include "document.h"
+#include "report_parts.h"
+#include "words.h"
+
+#define WINDOW_NS (10 * CLOCK_S)
+#define SLACK_NS  (CLOCK_S / 2) /* a tick may come late */
+#define SAMPLES   11
+
+struct sample {
+	int64_t at_ns;                        /* 0: none yet */
+	uint64_t calls[COUNTERS_LINES];       /* by line */
+	uint32_t incarnation[COUNTERS_LINES]; /* whose calls; 0: not looked at */
+};
+
+struct report {
+	size_t next; /* sample to be overwritten: the oldest */
+	struct sample sample[SAMPLES];
+};
+
+struct report *report_new(void)
+{
+	return calloc(1, sizeof(struct report));
+}
+
+void report_free(struct report *report)
+{
+	free(report);
+}
+
+const struct counters_line *report_line(const struct report_source *source,
+					const struct image_server *server)
+{
+	const struct counters_line *line = source->counters != NULL && server->line < COUNTERS_LINES
+						   ? counters_line(source->counters, server->line)
+						   : NULL;
+
+	/* The line has gone to another server since this image was made. */
+	if (line == NULL ||
+	    atomic_load_explicit(&line->incarnation, memory_order_relaxed) != server->incarnation)
+		return NULL;
+	return line;
+}
+
+void report_tick(struct report *report, const struct report_source *source)
+{
+	struct sample *sample = &report->sample[report->next];
+	const struct image_server *server;
+
+	if (source->image == NULL || source->counters == NULL)
+		return;
+	server = image_servers(source->image);
+	memset(sample->incarnation, 0, sizeof sample->incarnation);
+	for (size_t i = 0; i < source->image->server.count; i++) {
+		const struct counters_line *line = report_line(source, &server[i]);
+
+		if (line == NULL)
+			continue;
+		sample->calls[server[i].line] =
+			atomic_load_explicit(&line->calls, memory_order_relaxed);
+		sample->incarnation[server[i].line] = server[i].incarnation;
+	}
+	sample->at_ns = source->now_ns;
+	report->next = (report->next + 1) % SAMPLES;
+}
+
+uint64_t report_recent_calls(const struct report *report, const struct report_source *source,
+			     const struct image_server *server)
+{
+	const struct counters_line *line = report_line(source, server);
+	uint64_t now;
+
+	if (line == NULL)
+		return 0;
+	now = atomic_load_explicit(&line->calls, memory_order_relaxed);
+	/* From the oldest sample on: the first one that knows this server counts. */
+	for (size_t i = 0; i < SAMPLES; i++) {
+		const struct sample *sample = &report->sample[(report->next + i) % SAMPLES];
+
+		if (sample->at_ns == 0 || source->now_ns - sample->at_ns > WINDOW_NS + SLACK_NS ||
+		    sample->incarnation[server->line] != server->incarnation)
+			continue;
+		return now > sample->calls[server->line] ? now - sample->calls[server->line] : 0;
+	}
+	return 0;
+}
+
+const char *report_state(const struct counters_line *line)
+{
+	const uint32_t state =
+		line != NULL ? __atomic_load_n(&line->live.state, __ATOMIC_RELAXED) : 0;
+
+	return words_state(state != 0 ? (enum cr_state)state : CR_UP);
+}
+
+json_t *report_metric(double value, int64_t age_ns, int64_t stale_after_ns)
+{
+	return json_pack("{s:o,s:o,s:b}", "value", document_number(value), "age_s",
+			 document_seconds(age_ns), "fresh", age_ns <= stale_after_ns);
+}
+
+/*** Servers ***/
+
+/* The strictest of the services that have this server: fresh there is fresh everywhere. */
+static int64_t strictest_stale_after_ns(const struct config *config, size_t server)
+{
+	int64_t least_ns = INT64_MAX;
+
+	for (size_t i = 0; i < config->n_services; i++) {
+		const struct config_service *service = &config->services[i];
+
+		for (size_t k = 0; k < service->n_servers; k++)
+			if (service->servers[k] == server && service->stale_after_ns < least_ns)
+				least_ns = service->stale_after_ns;
+	}
+	return least_ns != INT64_MAX ? least_ns : 10 * CLOCK_S;
+}
+
+static json_t *server_metrics(const struct report_source *source, const struct servers_entry *entry,
+			      int64_t stale_after_ns)
+{
+	const size_t n = servers_metric_count(source->servers);
+	json_t *metrics = json_object();
+
+	for (size_t k = 0; k < n && k < SERVERS_METRICS_MAX; k++) {
+		const char *name = servers_metric_name(source->servers, k);
+
+		if (entry->taken_ns[k] == 0)
+			continue;
+		if (json_object_set_new(metrics, name,
+					report_metric(entry->value[k],
+						      source->now_ns - entry->taken_ns[k],
+						      stale_after_ns)) < 0) {
+			json_decref(metrics);
+			return NULL;
+		}
+	}
+	return metrics;
+}
+
+static json_t *server_rejected(const struct servers_entry *entry)
+{
+	static const char *const words[SERVERS_REJECTS] = {
+		[SERVERS_NAN] = "not_a_number",
+		[SERVERS_NEGATIVE] = "negative",
+		[SERVERS_WRAPPED] = "wrapped",
+		[SERVERS_FUTURE] = "future",
+	};
+	json_t *rejected = json_object();
+
+	for (size_t i = 0; i < SERVERS_REJECTS; i++)
+		if (entry->rejected[i] != 0 &&
+		    json_object_set_new(rejected, words[i],
+					json_integer((json_int_t)entry->rejected[i])) < 0) {
+			json_decref(rejected);
+			return NULL;
+		}
+	return rejected;
+}
+
+static const struct counters_line *line_of_name(const struct report_source *source,
+						const char *name)
+{
+	const struct image_server *server;
+
+	if (source->image == NULL)
+		return NULL;
+	server = image_servers(source->image);
+	for (size_t i = 0; i < source->image->server.count; i++)
+		if (strcmp(server[i].name, name) == 0)
+			return report_line(source, &server[i]);
+	return NULL;
+}
+
+static json_int_t count_of(const _Atomic uint64_t *count)
+{
+	return count != NULL ? (json_int_t)atomic_load_explicit(count, memory_order_relaxed) : 0;
+}
+
+static json_t *server_document(const struct report_source *source, size_t index,
+			       const struct servers_entry *entry)
+{
+	const struct counters_line *line = line_of_name(source, entry->name);
+	const bool is_admin = entry->is_admin;
+
+	return json_pack(
+		"{s:o,s:o,s:s,s:s,s:I,s:b,s:b,s:o,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o}", "server",
+		document_text(entry->name, sizeof entry->name), "address",
+		document_text(entry->address, sizeof entry->address), "role",
+		is_admin ? "admin" : "managed", "state", is_admin ? "admin" : report_state(line),
+		"weight", (json_int_t)entry->weight, "weight_set", entry->weight_is_set, "drained",
+		entry->is_drained, "skipped",
+		entry->is_skipped ? document_text(entry->skip_text, sizeof entry->skip_text)
+				  : json_null(),
+		"inflight",
+		(json_int_t)(line ? __atomic_load_n(&line->live.inflight, __ATOMIC_RELAXED) : 0),
+		"calls", count_of(line ? &line->calls : NULL), "failures",
+		count_of(line ? &line->failures : NULL), "polls", (json_int_t)entry->polls,
+		"poll_failures", (json_int_t)entry->failures, "error",
+		document_text_or_null(entry->error, sizeof entry->error), "metrics",
+		server_metrics(source, entry, strictest_stale_after_ns(source->config, index)),
+		"rejected", server_rejected(entry));
+}
+
+static json_t *all_servers(const struct report_source *source)
+{
+	struct servers_entry *entry = malloc(sizeof *entry); /* 2 KiB: not for the stack */
+	json_t *servers = json_array();
+
+	for (size_t i = 0; entry != NULL && servers_get(source->servers, i, entry); i++)
+		if (json_array_append_new(servers, server_document(source, i, entry)) < 0) {
+			json_decref(servers);
+			servers = NULL;
+			break;
+		}
+	free(entry);
+	return servers;
+}
+
+/*** Sources ***/
+
+static json_t *source_failures(const struct poller_source *figures)
+{
+	const size_t n = sizeof figures->failed / sizeof *figures->failed;
+	json_t *failed = json_object();
+
+	for (size_t why = CR_TIMEOUT; why < n; why++)
+		if (figures->failed[why] != 0 &&
+		    json_object_set_new(failed, words_why((enum cr_why)why),
+					json_integer((json_int_t)figures->failed[why])) < 0) {
+			json_decref(failed);
+			return NULL;
+		}
+	return failed;
+}
+
+static json_t *source_document(const struct report_source *source,
+			       const struct poller_source *figures)
+{
+	const bool has_failed = figures->error_ns != 0;
+
+	return json_pack(
+		"{s:o,s:o,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o}", "source",
+		document_text(figures->name, sizeof figures->name), "plugin",
+		document_text(figures->plugin, sizeof figures->plugin), "targets",
+		(json_int_t)figures->targets, "in_flight", (json_int_t)figures->in_flight, "polls",
+		(json_int_t)figures->polls, "good", (json_int_t)figures->good, "failed",
+		source_failures(figures), "interval_s", document_seconds(figures->interval_ns),
+		"latency_s",
+		figures->good > 0 ? document_number((double)figures->latency_ns / 1e9)
+				  : json_null(),
+		"error",
+		has_failed ? document_text(figures->error, sizeof figures->error) : json_null(),
+		"error_age_s",
+		has_failed ? document_seconds(source->now_ns - figures->error_ns) : json_null());
+}
+
+static json_t *all_sources(const struct report_source *source)
+{
+	struct poller_source figures;
+	json_t *sources = json_array();
+
+	for (size_t i = 0; source->poller != NULL && poller_get(source->poller, i, &figures); i++)
+		if (json_array_append_new(sources, source_document(source, &figures)) < 0) {
+			json_decref(sources);
+			return NULL;
+		}
+	return sources;
+}
+
+json_t *report_servers(const struct report *report, const struct report_source *source)
+{
+	(void)report;
+	return json_pack("{s:o,s:o}", "servers", all_servers(source), "sources",
+			 all_sources(source));
+}

@@ -1,0 +1,21 @@
+/* report_parts.h - what the documents of report.h have in common. */
+#ifndef CR_DAEMON_REPORT_PARTS_H
+#define CR_DAEMON_REPORT_PARTS_H
+
+#include "report.h"
+
+/** A server's line in the counters, or NULL: there is none, or it is another server's by now. */
+const struct counters_line *report_line(const struct report_source *source,
+					const struct image_server *server);
+
+/** The word of a line's state; "up" while nothing else is known. */
+const char *report_state(const struct counters_line *line);
+
+/** Calls that the server got in the last 10 seconds. */
+uint64_t report_recent_calls(const struct report *report, const struct report_source *source,
+			     const struct image_server *server);
+
+/** {"value", "age_s", "fresh"}; a new reference. */
+json_t *report_metric(double value, int64_t age_ns, int64_t stale_after_ns);
+
+#endif

@@ -1,0 +1,455 @@
+/* servers.c - servers found by name in a sorted index, their samples in arrays that grow with the
+ * metrics in use. */
+#include "servers_internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "text.h"
+
+#define METRIC_NAME_MAX 63
+#define WEIGHT_MAX      100
+
+static const char *const heap_names[HEAP_COUNT] = {
+	[HEAP_FREE] = "jvm_heap_free_bytes",           [HEAP_USED] = "jvm_heap_used_bytes",
+	[HEAP_SIZE] = "jvm_heap_size_bytes",           [HEAP_MAX] = "jvm_heap_max_bytes",
+	[HEAP_AVAILABLE] = "jvm_heap_available_bytes",
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct server *const *left = a, *const *right = b;
+
+	return strcmp((*left)->name, (*right)->name);
+}
+
+static int compare_key(const void *key, const void *entry)
+{
+	const struct server *const *server = entry;
+
+	return strcmp(key, (*server)->name);
+}
+
+/** NULL: unknown. Under the lock, or on main. */
+static struct server *find(const struct servers *servers, const char *name)
+{
+	struct server **found;
+
+	if (servers->n == 0)
+		return NULL;
+	found = bsearch(name, servers->by_name, servers->n, sizeof(struct server *), compare_key);
+	return found == NULL ? NULL : *found;
+}
+
+static void server_free(struct server *server)
+{
+	if (server == NULL)
+		return;
+	free(server->sample);
+	free(server);
+}
+
+static struct server *server_new(const struct config_server *from)
+{
+	struct server *server = calloc(1, sizeof *server);
+
+	if (server == NULL)
+		return NULL;
+	(void)text_copy(server->name, sizeof server->name, from->name);
+	(void)text_copy(server->address, sizeof server->address, from->address);
+	server->is_admin = from->is_admin;
+	return server;
+}
+
+/** Unlocks, and tells the main loop unless it has been told already. */
+static void unlock_and_ring(struct servers *servers)
+{
+	const bool is_first = !servers->is_rung;
+
+	servers->is_rung = true;
+	pthread_mutex_unlock(&servers->lock);
+	if (is_first)
+		(void)eventfd_write(servers->fd, 1);
+}
+
+static bool make_heap_metrics(struct servers *servers)
+{
+	for (size_t i = 0; i < HEAP_COUNT; i++)
+		if (servers_metric(servers, heap_names[i]) != (int)i)
+			return false;
+	return true;
+}
+
+struct servers *servers_new(const char *state_dir)
+{
+	struct servers *servers = calloc(1, sizeof *servers);
+
+	if (servers == NULL)
+		return NULL;
+	pthread_mutex_init(&servers->lock, NULL);
+	servers->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	servers->wishes = servers_operator_new(state_dir);
+	if (servers->fd < 0 || servers->wishes == NULL || !make_heap_metrics(servers)) {
+		servers_free(servers);
+		return NULL;
+	}
+	return servers;
+}
+
+void servers_free(struct servers *servers)
+{
+	if (servers == NULL)
+		return;
+	for (size_t i = 0; i < servers->n; i++)
+		server_free(servers->server[i]);
+	free(servers->server);
+	free(servers->by_name);
+	for (size_t i = 0; i < servers->n_metrics; i++)
+		free(servers->metric[i]);
+	servers_operator_free(servers->wishes);
+	if (servers->fd >= 0)
+		close(servers->fd);
+	pthread_mutex_destroy(&servers->lock);
+	free(servers);
+}
+
+/** May what is known of server be kept for this entry? */
+static bool is_same(const struct server *server, const struct config_server *entry)
+{
+	char address[sizeof server->address];
+
+	(void)text_copy(address, sizeof address, entry->address);
+	return server->is_admin == entry->is_admin && strcmp(server->address, address) == 0;
+}
+
+/** The next list of servers, the kept ones in it. Returns false without memory. */
+static bool gather(const struct servers *servers, const struct config *config, struct server **next,
+		   bool *is_kept)
+{
+	for (size_t i = 0; i < config->n_servers; i++) {
+		struct server *const old = find(servers, config->servers[i].name);
+
+		is_kept[i] = old != NULL && is_same(old, config->servers + i);
+		next[i] = is_kept[i] ? old : server_new(config->servers + i);
+		if (next[i] == NULL)
+			return false;
+	}
+	return true;
+}
+
+/** Put the new lists in place and free the servers that are no longer in them. */
+static void take_over(struct servers *servers, const struct config *config, struct server **next,
+		      struct server **by_name)
+{
+	struct server **const old = servers->server, **const old_by_name = servers->by_name;
+	const size_t n_old = servers->n;
+
+	pthread_mutex_lock(&servers->lock);
+	servers->server = next;
+	servers->by_name = by_name;
+	servers->n = config->n_servers;
+	for (size_t i = 0; i < servers->n; i++) {
+		next[i]->weight = config->servers[i].weight;
+		next[i]->wish = servers_operator_get(servers->wishes, next[i]->name);
+		next[i]->is_skipped = false;
+		next[i]->skip_text[0] = '\0';
+	}
+	pthread_mutex_unlock(&servers->lock);
+
+	for (size_t i = 0; i < n_old; i++)
+		if (find(servers, old[i]->name) != old[i])
+			server_free(old[i]);
+	free(old);
+	free(old_by_name);
+}
+
+int servers_configure(struct servers *servers, const struct config *config, struct err *err)
+{
+	const size_t n = config->n_servers;
+	struct server **next = calloc(n + 1, sizeof(struct server *));
+	struct server **by_name = calloc(n + 1, sizeof(struct server *));
+	bool *is_kept = calloc(n + 1, sizeof *is_kept);
+
+	if (next == NULL || by_name == NULL || is_kept == NULL ||
+	    !gather(servers, config, next, is_kept))
+		goto no_memory;
+	memcpy(by_name, next, n * sizeof(struct server *));
+	qsort(by_name, n, sizeof(struct server *), compare_names);
+	take_over(servers, config, next, by_name);
+	free(is_kept);
+	return 0;
+
+no_memory:
+	for (size_t i = 0; next != NULL && is_kept != NULL && i < n; i++)
+		if (!is_kept[i])
+			server_free(next[i]);
+	free(next);
+	free(by_name);
+	free(is_kept);
+	return err_set(err, -ENOMEM, "out of memory for %zu servers", n);
+}
+
+int servers_fd(const struct servers *servers)
+{
+	return servers->fd;
+}
+
+void servers_clear(struct servers *servers)
+{
+	eventfd_t count;
+
+	pthread_mutex_lock(&servers->lock);
+	(void)eventfd_read(servers->fd, &count);
+	servers->is_rung = false;
+	pthread_mutex_unlock(&servers->lock);
+}
+
+static bool is_metric_name(const char *name)
+{
+	const size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+	return name[len] == '\0' && len > 0 && len <= METRIC_NAME_MAX && name[0] >= 'a';
+}
+
+/** Under the lock. */
+static int metric_index(struct servers *servers, const char *name)
+{
+	size_t i = 0;
+
+	while (i < servers->n_metrics && strcmp(servers->metric[i], name) != 0)
+		i++;
+	if (i < servers->n_metrics)
+		return (int)i;
+	if (i == SERVERS_METRICS_MAX)
+		return -ENOSPC;
+	servers->metric[i] = strdup(name);
+	if (servers->metric[i] == NULL)
+		return -ENOMEM;
+	servers->n_metrics++;
+	return (int)i;
+}
+
+int servers_metric(struct servers *servers, const char *name)
+{
+	int index;
+
+	if (!is_metric_name(name))
+		return -EINVAL;
+	pthread_mutex_lock(&servers->lock);
+	index = metric_index(servers, name);
+	pthread_mutex_unlock(&servers->lock);
+	return index;
+}
+
+size_t servers_metric_count(struct servers *servers)
+{
+	size_t n;
+
+	pthread_mutex_lock(&servers->lock);
+	n = servers->n_metrics;
+	pthread_mutex_unlock(&servers->lock);
+	return n;
+}
+
+const char *servers_metric_name(struct servers *servers, size_t metric)
+{
+	const char *name = NULL;
+
+	pthread_mutex_lock(&servers->lock);
+	if (metric < servers->n_metrics)
+		name = servers->metric[metric];
+	pthread_mutex_unlock(&servers->lock);
+	return name;
+}
+
+static bool is_bytes(const char *metric)
+{
+	const size_t len = strlen(metric), end = strlen("_bytes");
+
+	return len > end && strcmp(metric + len - end, "_bytes") == 0;
+}
+
+/** Why a value is not taken; SERVERS_REJECTS: it is. */
+static enum servers_reject judge(const char *metric, double value, int64_t taken_ns, int64_t now_ns)
+{
+	if (!isfinite(value))
+		return SERVERS_NAN;
+	if (value < 0)
+		return SERVERS_NEGATIVE;
+	if (value == (double)UINT32_MAX && is_bytes(metric))
+		return SERVERS_WRAPPED;
+	if (taken_ns - now_ns > CLOCK_S)
+		return SERVERS_FUTURE;
+	return SERVERS_REJECTS;
+}
+
+/** The server's sample of a metric, or NULL without memory. */
+static struct sample *sample_of(struct server *server, size_t metric)
+{
+	struct sample *grown;
+
+	if (metric < server->n_samples)
+		return server->sample + metric;
+	grown = reallocarray(server->sample, metric + 1, sizeof *grown);
+	if (grown == NULL)
+		return NULL;
+	server->sample = grown;
+	while (server->n_samples <= metric)
+		grown[server->n_samples++] = (struct sample){ .value = NAN };
+	return grown + metric;
+}
+
+/** Under the lock. Returns 1 if something changed, 0 if not, or < 0. */
+static int put(struct servers *servers, const char *name, int metric, struct sample sample)
+{
+	struct server *const server = find(servers, name);
+	const int64_t now_ns = clock_now_ns();
+	enum servers_reject fault;
+	struct sample *known;
+
+	if (server == NULL || server->is_admin || server->is_skipped)
+		return -ENOENT;
+	if (metric < 0 || (size_t)metric >= servers->n_metrics)
+		return -EINVAL;
+	fault = judge(servers->metric[metric], sample.value, sample.taken_ns, now_ns);
+	if (fault != SERVERS_REJECTS) {
+		server->rejected[fault]++;
+		return -EINVAL;
+	}
+	if (sample.taken_ns == 0 || sample.taken_ns > now_ns)
+		sample.taken_ns = now_ns;
+	known = sample_of(server, (size_t)metric);
+	if (known == NULL)
+		return -ENOMEM;
+	if (known->taken_ns > sample.taken_ns)
+		return 0;
+	*known = sample;
+	return 1;
+}
+
+int servers_put(struct servers *servers, const char *server, int metric, double value,
+		int64_t taken_ns)
+{
+	int rc;
+
+	pthread_mutex_lock(&servers->lock);
+	rc = put(servers, server, metric, (struct sample){ value, taken_ns });
+	if (rc == 1)
+		unlock_and_ring(servers);
+	else
+		pthread_mutex_unlock(&servers->lock);
+	return rc < 0 ? rc : 0;
+}
+
+void servers_polled(struct servers *servers, const char *server, const char *error)
+{
+	struct server *found;
+
+	pthread_mutex_lock(&servers->lock);
+	found = find(servers, server);
+	if (found != NULL && !found->is_admin) {
+		found->polls++;
+		found->failures += error != NULL;
+		(void)text_copy(found->error, sizeof found->error, error == NULL ? "" : error);
+		if (error == NULL)
+			found->good_ns = clock_now_ns();
+	}
+	pthread_mutex_unlock(&servers->lock);
+}
+
+void servers_skip(struct servers *servers, const char *server, const char *text)
+{
+	struct server *found;
+
+	pthread_mutex_lock(&servers->lock);
+	found = find(servers, server);
+	if (found == NULL || found->is_admin) {
+		pthread_mutex_unlock(&servers->lock);
+		return;
+	}
+	found->is_skipped = true;
+	(void)text_copy(found->skip_text, sizeof found->skip_text, text == NULL ? "" : text);
+	unlock_and_ring(servers);
+}
+
+bool servers_is_skipped(struct servers *servers, const char *server)
+{
+	const struct server *found;
+	bool is_skipped;
+
+	pthread_mutex_lock(&servers->lock);
+	found = find(servers, server);
+	is_skipped = found != NULL && (found->is_admin || found->is_skipped);
+	pthread_mutex_unlock(&servers->lock);
+	return is_skipped;
+}
+
+/** The server about which the operator has a wish, or NULL with err. */
+static struct server *find_for_operator(const struct servers *servers, const char *name,
+					struct err *err)
+{
+	struct server *const server = find(servers, name);
+
+	if (server == NULL)
+		(void)err_set(err, -ENOENT,
+			      "no server \"%.80s\" in the configuration; callrouterctl servers "
+			      "lists them",
+			      name);
+	else if (server->is_admin)
+		(void)err_set(err, -EINVAL,
+			      "%s is an administration server: no call goes there anyway", name);
+	return server == NULL || server->is_admin ? NULL : server;
+}
+
+/** Write a wish, and only then act on it. */
+static int wish_for(struct servers *servers, struct server *server, const struct servers_wish *wish,
+		    struct err *err)
+{
+	const int rc = servers_operator_set(servers->wishes, wish, err);
+
+	if (rc < 0)
+		return rc;
+	pthread_mutex_lock(&servers->lock);
+	server->wish = *wish;
+	pthread_mutex_unlock(&servers->lock);
+	return 0;
+}
+
+int servers_drain(struct servers *servers, const char *server, bool drained, struct err *err)
+{
+	struct err own;
+	struct server *found;
+	struct servers_wish wish;
+
+	err = err == NULL ? &own : err;
+	found = find_for_operator(servers, server, err);
+	if (found == NULL)
+		return err->code;
+	wish = servers_operator_get(servers->wishes, server);
+	wish.is_drained = drained;
+	return wish_for(servers, found, &wish, err);
+}
+
+int servers_weight(struct servers *servers, const char *server, uint32_t weight, struct err *err)
+{
+	struct err own;
+	struct server *found;
+	struct servers_wish wish;
+
+	err = err == NULL ? &own : err;
+	found = find_for_operator(servers, server, err);
+	if (found == NULL)
+		return err->code;
+	if (weight > WEIGHT_MAX)
+		return err_set(err, -ERANGE, "weight %u is not in 0 .. %d", weight, WEIGHT_MAX);
+	wish = servers_operator_get(servers->wishes, server);
+	wish.weight_is_set = true;
+	wish.weight = weight;
+	return wish_for(servers, found, &wish, err);
+}

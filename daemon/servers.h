@@ -1,0 +1,107 @@
+/*
+ * servers.h - what is known of every server: its metrics with their times, its operator's wishes,
+ * its polls. Collector threads put, the main thread reads; one mutex, never held across anything
+ * slow.
+ */
+#ifndef CR_DAEMON_SERVERS_H
+#define CR_DAEMON_SERVERS_H
+
+#include <callrouter/plugin.h>
+
+#include "config.h"
+#include "err.h"
+
+#define SERVERS_METRICS_MAX 64
+
+struct servers;
+
+/** Why a value was not taken. */
+enum servers_reject {
+	SERVERS_NAN = 0,
+	SERVERS_NEGATIVE,
+	SERVERS_WRAPPED,
+	SERVERS_FUTURE,
+	SERVERS_REJECTS
+};
+
+/** A copy of one server's state. */
+struct servers_entry {
+	char name[64], address[128];
+	bool is_admin, is_skipped, is_drained;
+	char skip_text[160];                   /* what the collector said */
+	uint32_t weight;                       /* the operator's if set, else the configuration's */
+	bool weight_is_set;                    /* by the operator */
+	double value[SERVERS_METRICS_MAX];     /* NaN: never measured; derived ones included */
+	int64_t taken_ns[SERVERS_METRICS_MAX]; /* 0: never */
+	uint64_t rejected[SERVERS_REJECTS];
+	uint64_t polls, failures; /* of all sources */
+	char error[160]; /* of the last poll if that failed, "source: why: text"; else "" */
+	int64_t good_ns; /* when a poll was last good; 0: never */
+};
+
+/**
+ * state_dir: where drains and weights set by the operator are kept (operator.json; a torn or broken
+ * file is reported, kept aside as operator.json.bad and started afresh). NULL: kept nowhere.
+ * Returns NULL only without memory or descriptors. [main]
+ */
+struct servers *servers_new(const char *state_dir);
+void servers_free(struct servers *servers);
+
+/**
+ * Take over the servers of a configuration; those that stay keep all that is known of them, a new
+ * address or role starts afresh. On a reload poller_apply() comes first: it can fail, and after it
+ * no value of an old address arrives. Returns 0, or -ENOMEM with nothing changed. [main]
+ */
+int servers_configure(struct servers *servers, const struct config *config, struct err *err);
+
+/** A descriptor (eventfd, non-blocking) that becomes readable once when something was put or a
+ * server skipped; servers_clear() makes it ready for the next batch. [main] */
+int servers_fd(const struct servers *servers);
+
+/** The main loop has seen servers_fd() and is going to read what was put. [main] */
+void servers_clear(struct servers *servers);
+
+/** Index of a metric by name, made if new (those of the derivations are always there); -ENOSPC past
+ * SERVERS_METRICS_MAX, -EINVAL for a bad name, -ENOMEM. [any] */
+int servers_metric(struct servers *servers, const char *name);
+size_t servers_metric_count(struct servers *servers);
+const char *servers_metric_name(struct servers *servers,
+				size_t metric); /* lives as long as servers */
+
+/**
+ * A value arrived. Rejected and counted: NaN, infinite, negative, exactly 2^32 - 1 bytes (a 32-bit
+ * agent's limit), a time over 1 s ahead. taken_ns 0: now, and so is a time ahead by less. A value
+ * older than the one that is known changes nothing. Returns 0, -ENOENT (no such managed server, or
+ * it is skipped), -EINVAL (rejected, or no such metric), -ENOMEM. [any]
+ */
+int servers_put(struct servers *servers, const char *server, int metric, double value,
+		int64_t taken_ns);
+
+/** A poll ended: error NULL: well. [any] */
+void servers_polled(struct servers *servers, const char *server, const char *error);
+
+/** A collector found an administration server there. Stays until the next reload. [any] */
+void servers_skip(struct servers *servers, const char *server, const char *text);
+
+/** Is it skipped, or an admin server? Then nobody polls it. [any] */
+bool servers_is_skipped(struct servers *servers, const char *server);
+
+/** The operator's wishes, kept across restarts, and while a server is not in the configuration.
+ * weight: 0 .. 100. Return 0, or < 0 with err: -ENOENT, -EINVAL (an admin server), -ERANGE, not
+ * written (then not done). [main] */
+int servers_drain(struct servers *servers, const char *server, bool drained, struct err *err);
+int servers_weight(struct servers *servers, const char *server, uint32_t weight, struct err *err);
+
+/** How many servers are configured (admin ones included), in the configuration's order. [main] */
+size_t servers_count(struct servers *servers);
+
+/**
+ * Copy one server's state, derived metrics filled in. Derivation in this order, each only where the
+ * value is missing or older than its parts; a derived value has the oldest time of its parts:
+ *   jvm_heap_free_bytes = max(0, size - used); jvm_heap_used_bytes = max(0, size - free);
+ *   jvm_heap_available_bytes = max(0, (max, or size if max is unknown) - used).
+ * Returns false if index is out of range. [main]
+ */
+bool servers_get(struct servers *servers, size_t index, struct servers_entry *out);
+
+#endif

@@ -1,0 +1,48 @@
+/* servers_internal.h - what servers.c keeps of every server, for the files that serve servers.h. */
+#ifndef CR_DAEMON_SERVERS_INTERNAL_H
+#define CR_DAEMON_SERVERS_INTERNAL_H
+
+#include <pthread.h>
+
+#include "servers.h"
+#include "servers_operator.h"
+
+/** The metrics of the derivations, at fixed places. */
+enum { HEAP_FREE, HEAP_USED, HEAP_SIZE, HEAP_MAX, HEAP_AVAILABLE, HEAP_COUNT };
+
+/** One value of one metric. */
+struct sample {
+	double value;
+	int64_t taken_ns; /* 0: never */
+};
+
+/** What is known of one server. */
+struct server {
+	char name[64], address[128];
+	bool is_admin, is_skipped;
+	char skip_text[160];
+	uint32_t weight; /* the configuration's */
+	struct servers_wish wish;
+	struct sample *sample; /* by metric; those past n_samples were never measured */
+	size_t n_samples;
+	uint64_t rejected[SERVERS_REJECTS];
+	uint64_t polls, failures;
+	char error[160];
+	int64_t good_ns;
+};
+
+/** All servers. */
+struct servers {
+	pthread_mutex_t lock; /* all but fd and wishes; which servers there are changes on main
+				 alone, so that main reads that without it */
+	int fd;
+	bool is_rung; /* fd was written and not cleared since */
+	struct server **server;
+	size_t n;
+	struct server **by_name; /* the same, sorted */
+	char *metric[SERVERS_METRICS_MAX];
+	size_t n_metrics;
+	struct servers_operator *wishes; /* [main] */
+};
+
+#endif

@@ -1,0 +1,151 @@
+/*
+ * callrouter/callrouter.h - place calls: what a data plane (a proxy, a client) needs.
+ *
+ *	struct cr *cr;
+ *	struct cr_thread *thread;
+ *	struct cr_ticket ticket;
+ *	const struct cr_server *server;
+ *	enum cr_outcome outcome;
+ *
+ *	cr_attach(&(struct cr_config){ .start_thread = true }, &cr, err, sizeof err);
+ *	thread = cr_thread_new(cr);
+ *	orders = cr_service(cr, "orders");
+ *	...
+ *	cr_route(thread, orders, &call, &ticket);
+ *	for (server = cr_first(&ticket); server != NULL; server = cr_next(thread, &ticket, outcome))
+ *		if ((outcome = try_call(server)) == CR_OK)
+ *			break;
+ *	cr_end(thread, &ticket, outcome, latency_ns);
+ *
+ * Threads: [set-up] one thread at a time; [call] any number of threads, each with a cr_thread of
+ *its own; [any] any thread. Nothing here may be called from a signal handler. The library is never
+ *unloaded. A forked child starts with the last view it inherited and counts nothing until it calls
+ *cr_refresh().
+ */
+#ifndef CALLROUTER_CALLROUTER_H
+#define CALLROUTER_CALLROUTER_H
+
+#include <callrouter/plugin.h>
+#include <callrouter/words.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CR_API __attribute__((visibility("default")))
+
+#define CR_LIST_MAX 16 /* servers in a ticket: more than anybody tries for one call */
+
+struct cr;        /* one attachment to a run directory */
+struct cr_thread; /* what one calling thread needs */
+
+/** A server that may be contacted. Lives until cr_detach(). */
+struct cr_server {
+	const char *name;    /* as in the configuration */
+	const char *address; /* "host:port", as in the configuration */
+	const char *host;    /* without the brackets of an IPv6 address */
+	const char *port;
+	uint32_t id; /* the same server keeps its id */
+};
+
+struct cr_config {
+	const char *run_dir; /* NULL: /run/callrouter */
+	const char *program; /* shown by callrouterctl; NULL: the process's name */
+	bool start_thread;   /* call cr_refresh() every 10 ms from a thread of the library's own,
+				signals blocked */
+	/** Messages (a router that cannot be loaded, a file ignored). NULL: none. [any] */
+	void (*log)(void *arg, enum cr_level level, const char *line);
+	void *log_arg;
+};
+
+/** One call in progress: the caller's memory, free to move between threads; cr_route() fills all of
+ * it. */
+struct cr_ticket {
+	uint32_t n;              /* servers listed */
+	enum cr_decided decided; /* who decided */
+	enum cr_reason reason;   /* why, where it was not the router */
+	uint64_t generation;     /* of the view that was used */
+	const struct cr_server
+		*server[CR_LIST_MAX]; /* in the order in which they are to be contacted */
+	/* Private from here on. */
+	uint32_t line[CR_LIST_MAX], incarnation[CR_LIST_MAX];
+	uint32_t at;         /* which one holds the reservation; n: none */
+	uint32_t slot_epoch; /* of the process slot that counts it; 0: uncounted */
+	int64_t cost_bytes;
+};
+
+/**
+ * Attach to a run directory. Succeeds without a daemon too: cr_refresh() then finds it when it
+ * comes. config: borrowed for the call, but for log_arg; *out: freed by cr_detach(); err: one line
+ * on failure, or NULL. Returns 0, or a negative errno value. [set-up]
+ */
+CR_API int cr_attach(const struct cr_config *config, struct cr **out, char *err, size_t err_len);
+
+/** Detach: ends the library's thread, gives back what is in progress. No other call may be running.
+ * [set-up] */
+CR_API void cr_detach(struct cr *cr);
+
+/**
+ * Take over the newest published state, answer the daemon's requests, load and unload routers.
+ * Wanted every 20 ms or less, by one thread at a time; never waits for anybody. Makes system calls:
+ * not for the call path. Returns 1 if there was something new, 0 if not, or a negative errno value
+ * (the old state stays in use). [set-up]
+ */
+CR_API int cr_refresh(struct cr *cr);
+
+/**
+ * The number under which cr_route() knows a service; stays valid until cr_detach(), also if the
+ * service comes or goes later. Takes a lock: not for the call path. Returns >= 0, -ENAMETOOLONG or
+ * -ENOSPC (4096 different names). [any]
+ */
+CR_API int cr_service(struct cr *cr, const char *name);
+
+/** The records of one calling thread, or NULL (no memory). Freed by cr_thread_free(). [any] */
+CR_API struct cr_thread *cr_thread_new(struct cr *cr);
+CR_API void cr_thread_free(struct cr_thread *thread);
+
+/**
+ * Decide where a call goes and count it as in progress at the first server. No lock, no allocation,
+ * no system call. service: from cr_service(); call: now_ns and random must be given, cr_call_now()
+ * helps; ticket: overwritten. Every call that was routed must be ended with cr_end(). Returns the
+ * number of servers in ticket, 0 with ticket->decided CR_REFUSED or CR_NOBODY. [call]
+ */
+CR_API int cr_route(struct cr_thread *thread, int service, const struct cr_call *call,
+		    struct cr_ticket *ticket);
+
+/** The same decision, counted nowhere and reserving nothing; must not be ended. [call] */
+CR_API int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *call,
+			struct cr_ticket *ticket);
+
+/** The server to contact first, or NULL. [any] */
+static inline const struct cr_server *cr_first(const struct cr_ticket *ticket)
+{
+	return ticket->n > 0 ? ticket->server[0] : NULL;
+}
+
+/**
+ * The current server did not serve the call: report how it failed and move the reservation to the
+ * next. Returns it, or NULL when the list is at its end (cr_end() is still due). [call]
+ */
+CR_API const struct cr_server *cr_next(struct cr_thread *thread, struct cr_ticket *ticket,
+				       enum cr_outcome outcome);
+
+/**
+ * The call is over: report how and give the reservation back. latency_ns: from contacting the
+ * current server to its answer, < 0: unknown. Must come once for every cr_route(), a second one has
+ * no effect. [call]
+ */
+CR_API void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum cr_outcome outcome,
+		   int64_t latency_ns);
+
+/** Fill call's now_ns from CLOCK_MONOTONIC_COARSE and random from it and the thread's own draw.
+ * [call] */
+CR_API void cr_call_now(struct cr_thread *thread, struct cr_call *call);
+
+/** The version of the library, "1.0.0". [any] */
+CR_API const char *cr_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,12 @@
+# Tests of the files that all processes share: image, snapshot, counters.
+set(image core/image.c core/text.c core/err.c)
+set(snapshot core/snapshot_writer.c core/snapshot_reader.c core/runfile.c core/boot.c ${image})
+set(counters core/counters.c core/counters_daemon.c core/runfile.c core/boot.c core/text.c core/err.c)
+unit_test(image SOURCES ${image})
+unit_test(snapshot SOURCES ${snapshot})
+unit_test(snapshot_damage SOURCES ${snapshot})
+unit_test(counters SOURCES ${counters})
+unit_test(counters_lines SOURCES ${counters})
+unit_test(counters_dead SOURCES ${counters})
+stress_test(snapshot SOURCES ${snapshot})
+stress_test(counters SOURCES ${counters})

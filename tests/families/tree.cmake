@@ -1,0 +1,11 @@
+# What holds for the tree as a whole.
+add_test(NAME tree.layers COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/layers.sh)
+add_test(NAME tree.layers_finds COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/lint/layers_test.sh)
+set_tests_properties(tree.layers tree.layers_finds PROPERTIES LABELS unit TIMEOUT 60)
+
+# Builds everything once more in a folder with a space in its name.
+scene_test(install HEAVY TIMEOUT 300)
+
+# What ./run demo shows.
+add_test(NAME scene.demo COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/demo.sh)
+set_tests_properties(scene.demo PROPERTIES LABELS "scene;heavy" TIMEOUT 120)

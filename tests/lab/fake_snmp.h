@@ -1,0 +1,74 @@
+/*
+ * fake_snmp.h - an SNMP v2c agent in a thread of the test: answers GET, GETNEXT and GETBULK over a
+ * table of objects on a free UDP port of 127.0.0.1, well or in one of many wrong ways. Its
+ * community is "public"; to others it is silent.
+ */
+#ifndef CR_TESTS_FAKE_SNMP_H
+#define CR_TESTS_FAKE_SNMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** How it answers. */
+enum fake_mode {
+	FAKE_NORMAL = 0,
+	FAKE_SILENT,        /* takes requests, never answers */
+	FAKE_WRONG_ID,      /* the request id is another one */
+	FAKE_DUPLICATE,     /* each answer comes twice */
+	FAKE_TRUNCATED,     /* half of the answer */
+	FAKE_GARBAGE,       /* bytes that are no BER */
+	FAKE_SAME_OID,      /* GETNEXT and GETBULK give the asked objects themselves */
+	FAKE_ENDLESS,       /* every column goes on for ever */
+	FAKE_TOO_BIG,       /* error tooBig if more than `limit` objects would be in the answer */
+	FAKE_SHORT,         /* stops after `limit` objects, in the middle of a row if need be */
+	FAKE_OTHER_PORT,    /* answers from another socket */
+	FAKE_GENERR,        /* error genErr */
+	FAKE_OTHER_OBJECTS, /* answers about sysUpTime */
+	FAKE_DROP_FIRST,    /* every odd request is lost */
+};
+
+enum fake_type {
+	FAKE_INTEGER = 0x02,
+	FAKE_STRING = 0x04,
+	FAKE_NULL = 0x05,
+	FAKE_COUNTER = 0x41,
+	FAKE_GAUGE = 0x42,
+	FAKE_COUNTER64 = 0x46,
+	FAKE_NO_OBJECT = 0x80,
+	FAKE_NO_INSTANCE = 0x81,
+	FAKE_END = 0x82,
+};
+
+struct fake_snmp;
+
+/** Start an agent without objects. Ends the process if it cannot. Freed by fake_snmp_free(). */
+struct fake_snmp *fake_snmp_new(enum fake_mode mode);
+void fake_snmp_free(struct fake_snmp *fake);
+
+/** "udp:127.0.0.1:PORT"; lives as long as the agent. */
+const char *fake_snmp_endpoint(const struct fake_snmp *fake);
+
+/** From now on: another mode; its limit; a delay before each answer. */
+void fake_snmp_mode(struct fake_snmp *fake, enum fake_mode mode, unsigned int limit);
+void fake_snmp_delay(struct fake_snmp *fake, unsigned int ms);
+
+/** Set an object, new or known: ".1.3.6.1..." with a number, or with a text. */
+void fake_snmp_number(struct fake_snmp *fake, const char *oid, enum fake_type type, int64_t value);
+void fake_snmp_text(struct fake_snmp *fake, const char *oid, const char *text);
+
+/** A row of WebLogic's jvmRuntimeTable, with index row; percent < 0: without that column. */
+void fake_snmp_weblogic(struct fake_snmp *fake, unsigned int row, const char *parent, int64_t free,
+			int64_t size, int percent);
+
+/** The memory group of the JVM MIB. */
+void fake_snmp_jvm(struct fake_snmp *fake, int64_t used, int64_t committed, int64_t max);
+
+/** Wait until n requests have been received, for 2 s at most; returns how many there were. */
+unsigned int fake_snmp_await(struct fake_snmp *fake, unsigned int n);
+
+/** Requests received so far, objects in the greatest answer. */
+unsigned int fake_snmp_requests(struct fake_snmp *fake);
+unsigned int fake_snmp_largest(struct fake_snmp *fake);
+
+#endif

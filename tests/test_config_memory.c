@@ -1,0 +1,108 @@
+/* test_config_memory.c - the configuration reader when memory runs out, at each of its allocations.
+ */
+#include <criterion/criterion.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "config_fixture.h"
+
+/* The linker sends the reader's allocations here (--wrap). */
+void *__real_malloc(size_t len);
+void *__real_calloc(size_t n, size_t len);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t len);
+void *__wrap_malloc(size_t len);
+void *__wrap_calloc(size_t n, size_t len);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t len);
+
+static size_t n_until_failure; /* 0: none fails */
+static bool fails_on;          /* all that follow too */
+
+static bool is_failing(void)
+{
+	if (n_until_failure == 0 || --n_until_failure > 0)
+		return false;
+	n_until_failure = fails_on ? 1 : 0;
+	return true;
+}
+
+void *__wrap_malloc(size_t len)
+{
+	return is_failing() ? NULL : __real_malloc(len);
+}
+
+void *__wrap_calloc(size_t n, size_t len)
+{
+	return is_failing() ? NULL : __real_calloc(n, len);
+}
+
+char *__wrap_strdup(const char *text)
+{
+	return is_failing() ? NULL : __real_strdup(text);
+}
+
+char *__wrap_strndup(const char *text, size_t len)
+{
+	return is_failing() ? NULL : __real_strndup(text, len);
+}
+
+TestSuite(config_memory, .init = enter_folder, .fini = remove_folder);
+
+/* Reads c.yaml with the n-th allocation failing. Returns what config_read() does. */
+static int read_with_failure(size_t n, bool goes_on)
+{
+	struct config *config = NULL;
+	struct config_report report;
+	int r;
+
+	n_until_failure = n;
+	fails_on = goes_on;
+	r = config_read("c.yaml", &plugins, &config, &report);
+	n_until_failure = 0;
+	cr_expect_eq(r == 0, config != NULL);
+	cr_expect_eq(r == 0, report.n == 0);
+	if (r == -ENOMEM && report.text != NULL)
+		cr_expect_str_eq(report.text, "not enough memory to read the configuration\n");
+	free(report.text);
+	config_free(config);
+	return r;
+}
+
+/* Every allocation is missed once; returns how many there are. */
+static size_t fail_each(int want, bool goes_on)
+{
+	size_t n = 1;
+
+	while (read_with_failure(n, goes_on) == -ENOMEM)
+		n++;
+	cr_expect_eq(read_with_failure(n, goes_on), want);
+	return n - 1;
+}
+
+Test(config_memory, says_so_and_gives_all_back)
+{
+	size_t len;
+	char *yaml = read_data("config_full.yaml", &len);
+
+	write_secrets();
+	write_bytes("c.yaml", yaml, len, 0644);
+	cr_expect_gt(fail_each(0, false), 50);
+	cr_expect_gt(fail_each(0, true), 50);
+	free(yaml);
+}
+
+Test(config_memory, keeps_to_the_mistakes_if_there_is_enough)
+{
+	write_text("c.yaml",
+		   "group: none-such\n"
+		   "servers: [{name: a, address: 'h:1', vars: {a: x}}, {name: a, address: x}]\n"
+		   "collectors: [{name: c, plugin: http, target: '${b}'}]\n"
+		   "services: [{name: s, servers: [b, a], router: {plugin: x, options: {a: b}}}]\n",
+		   0644);
+	cr_expect_gt(fail_each(-EINVAL, false), 20);
+	cr_expect_gt(fail_each(-EINVAL, true), 20);
+}

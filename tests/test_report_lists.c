@@ -1,0 +1,155 @@
+/* test_report_lists.c - the documents for servers, sources, plugins and processes. */
+#include "report_fixture.h"
+
+TestSuite(report_lists, .init = set_up, .fini = tear_down, .timeout = 30);
+
+/*** Servers and sources ***/
+
+Test(report_lists, shows_every_server_with_its_polls_and_figures)
+{
+	const int metric = servers_metric(source.servers, "busy_threads");
+	json_t *document;
+
+	cr_assert_eq(servers_put(source.servers, "ms1", metric, 25, NOW_NS - CLOCK_S), 0);
+	cr_assert_eq(servers_put(source.servers, "ms1", metric, -1, NOW_NS), -EINVAL);
+	servers_polled(source.servers, "ms1", NULL);
+	servers_polled(source.servers, "ms1", "wls: timeout: no answer in 500 ms");
+	servers_skip(source.servers, "ms2", "it says that it is AdminServer");
+	line_of(MS1)->live.inflight = 4;
+	line_of(MS1)->calls = 100;
+	line_of(MS1)->failures = 2;
+	document = report_servers(report, &source);
+	cr_assert_not_null(document);
+	cr_expect_str_eq(
+		text_of(json_incref(json_array_get(json_object_get(document, "servers"), 0))),
+		"{\"server\":\"admin\",\"address\":\"10.0.0.10:7001\",\"role\":\"admin\",\"state\":"
+		"\"admin\",\"weight\":1,\"weight_set\":false,\"drained\":false,\"skipped\":null,"
+		"\"inflight\":0,\"calls\":0,\"failures\":0,\"polls\":0,\"poll_failures\":0,"
+		"\"error\":"
+		"null,\"metrics\":{},\"rejected\":{}}");
+	cr_expect_str_eq(
+		text_of(json_incref(json_array_get(json_object_get(document, "servers"), 1))),
+		"{\"server\":\"ms1\",\"address\":\"10.0.0.11:7101\",\"role\":\"managed\",\"state\":"
+		"\"up\",\"weight\":5,\"weight_set\":false,\"drained\":false,\"skipped\":null,"
+		"\"inflight\":4,\"calls\":100,\"failures\":2,\"polls\":2,\"poll_failures\":1,"
+		"\"error\":"
+		"\"wls: timeout: no answer in 500 ms\",\"metrics\":{\"busy_threads\":{\"value\":25,"
+		"\"age_s\":1,\"fresh\":true}},\"rejected\":{\"negative\":1}}");
+	cr_expect_str_eq(
+		text_of(json_incref(json_object_get(
+			json_array_get(json_object_get(document, "servers"), 2), "skipped"))),
+		"\"it says that it is AdminServer\"");
+	json_decref(document);
+}
+
+Test(report_lists, calls_a_value_stale_by_the_strictest_service_of_its_server)
+{
+	const int metric = servers_metric(source.servers, "busy_threads");
+	json_t *document, *servers;
+
+	/* ms1 is in shop too, which allows 5 s; ms3 is in orders only, which allows 10 s. */
+	cr_assert_eq(servers_put(source.servers, "ms1", metric, 1, NOW_NS - 6 * CLOCK_S), 0);
+	cr_assert_eq(servers_put(source.servers, "ms3", metric, 1, NOW_NS - 6 * CLOCK_S), 0);
+	document = report_servers(report, &source);
+	servers = json_object_get(document, "servers");
+	cr_expect_str_eq(
+		text_of(json_incref(json_object_get(json_array_get(servers, 1), "metrics"))),
+		"{\"busy_threads\":{\"value\":1,\"age_s\":6,\"fresh\":false}}");
+	cr_expect_str_eq(
+		text_of(json_incref(json_object_get(json_array_get(servers, 3), "metrics"))),
+		"{\"busy_threads\":{\"value\":1,\"age_s\":6,\"fresh\":true}}");
+	json_decref(document);
+}
+
+Test(report_lists, shows_every_source_with_its_failures)
+{
+	json_t *document;
+
+	figures[0] = (struct poller_source){ .name = "wls",
+					     .plugin = "snmp",
+					     .targets = 3,
+					     .in_flight = 1,
+					     .polls = 100,
+					     .good = 97,
+					     .failed = { [CR_TIMEOUT] = 2, [CR_AUTH] = 1 },
+					     .interval_ns = 2 * CLOCK_S,
+					     .latency_ns = 12500000,
+					     .error = "no answer in 500 ms",
+					     .error_ns = NOW_NS - 3 * CLOCK_S };
+	figures[1] = (struct poller_source){ .name = "web", .plugin = "http" };
+	n_figures = 2;
+	document = report_servers(report, &source);
+	cr_expect_str_eq(
+		text_of(json_incref(json_object_get(document, "sources"))),
+		"[{\"source\":\"wls\",\"plugin\":\"snmp\",\"targets\":3,\"in_flight\":1,\"polls\":"
+		"100,"
+		"\"good\":97,\"failed\":{\"timeout\":2,\"auth\":1},\"interval_s\":2,\"latency_s\":"
+		"0.0125,\"error\":\"no answer in 500 ms\",\"error_age_s\":3},"
+		"{\"source\":\"web\",\"plugin\":\"http\",\"targets\":0,\"in_flight\":0,\"polls\":0,"
+		"\"good\":0,\"failed\":{},\"interval_s\":0,\"latency_s\":null,\"error\":null,"
+		"\"error_age_s\":null}]");
+	json_decref(document);
+}
+
+/*** Plugins and processes ***/
+
+Test(report_lists, shows_the_generations_of_a_plugin)
+{
+	static const char *const users[] = { "orders router", NULL };
+	static const struct report_generation generations[] = {
+		{ .seq = 0,
+		  .state = "refused",
+		  .note = "not an ELF file: build it with cc -shared" },
+		{ .seq = 7, .version = "1.2", .state = "current" },
+	};
+	const struct report_plugin plugin = { .name = "heap_free",
+					      .kind = "router",
+					      .file = "/etc/callrouter/plugins.d/heap_free.so",
+					      .used_by = users,
+					      .generation = generations,
+					      .n_generations = 2 };
+
+	source.plugin = &plugin;
+	source.n_plugins = 1;
+	cr_expect_str_eq(
+		text_of(report_plugins(report, &source)),
+		"{\"plugins\":[{\"plugin\":\"heap_free\",\"kind\":\"router\",\"file\":"
+		"\"/etc/callrouter/plugins.d/heap_free.so\",\"used_by\":[\"orders router\"],"
+		"\"generations\":[{\"generation\":null,\"version\":null,\"state\":\"refused\","
+		"\"note\":"
+		"\"not an ELF file: build it with cc "
+		"-shared\"},{\"generation\":7,\"version\":\"1.2\","
+		"\"state\":\"current\",\"note\":\"\"}]}],\"processes\":[]}");
+}
+
+Test(report_lists, shows_attached_processes_and_what_they_lack)
+{
+	struct counters *guest = NULL;
+	struct counters_slot *slot;
+	char want[512];
+	int number;
+
+	cr_assert_eq(counters_open(dir, false, &guest, &err), 0, "%s", err.text);
+	number = counters_claim(guest, "worker\xff");
+	cr_assert_geq(number, 0);
+	slot = counters_slot(guest, (uint32_t)number);
+	slot->generation = 42;
+	slot->lacks = 101;
+	(void)snprintf(slot->error, sizeof slot->error, "libm.so.6: cannot open");
+	(void)snprintf(
+		want, sizeof want,
+		"{\"plugins\":[],\"processes\":[{\"pid\":%ld,\"program\":\"worker?\","
+		"\"generation\":42,\"lacks\":{\"generation\":7,\"error\":\"libm.so.6: cannot "
+		"open\"}}]}",
+		(long)getpid());
+	cr_expect_str_eq(text_of(report_plugins(report, &source)), want);
+	slot->lacks = 0;
+	(void)snprintf(want, sizeof want,
+		       "{\"plugins\":[],\"processes\":[{\"pid\":%ld,\"program\":\"worker?\","
+		       "\"generation\":42,\"lacks\":null}]}",
+		       (long)getpid());
+	cr_expect_str_eq(text_of(report_plugins(report, &source)), want);
+	counters_close(guest);
+	cr_expect_str_eq(text_of(report_plugins(report, &source)),
+			 "{\"plugins\":[],\"processes\":[]}");
+}
