@@ -56,6 +56,7 @@ struct cr {
 	struct snapshot_reader *reader;
 	struct mapping *mapping; /* NULL: no counters file yet */
 	uint32_t last_epoch;
+	int64_t claimed_ns;       /* when a slot was last asked for in vain */
 	uint64_t quarantine_mark; /* of the list that the live world knows */
 	struct guests guests;
 	struct cards cards;
@@ -66,6 +67,7 @@ struct cr {
 	char *name[WORLD_NAMES_MAX];
 	size_t n_names;
 
+	struct cr *next; /* attachment of this process */
 	pthread_t thread;
 	bool has_thread;
 	int stop_fd;

@@ -63,6 +63,61 @@ static void cr_stop_thread(struct cr *cr)
 	cr->stop_fd = -1;
 }
 
+/*** Forking ***/
+
+/*
+ * A child that never refreshes must not keep its parent's slot looking alive: its copy of the
+ * lock's descriptor is closed in the child at once. The list is all that can lead the handler
+ * there.
+ */
+static pthread_mutex_t attached_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cr *attached;
+
+static void attached_before_fork(void)
+{
+	pthread_mutex_lock(&attached_lock);
+}
+
+static void attached_in_parent(void)
+{
+	pthread_mutex_unlock(&attached_lock);
+}
+
+static void attached_in_child(void)
+{
+	for (const struct cr *cr = attached; cr != NULL; cr = cr->next)
+		if (cr->mapping != NULL)
+			counters_disown(cr->mapping->counters);
+	pthread_mutex_init(&attached_lock, NULL);
+}
+
+static void attached_watch_forks(void)
+{
+	pthread_atfork(attached_before_fork, attached_in_parent, attached_in_child);
+}
+
+static void attached_add(struct cr *cr)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, attached_watch_forks);
+	pthread_mutex_lock(&attached_lock);
+	cr->next = attached;
+	attached = cr;
+	pthread_mutex_unlock(&attached_lock);
+}
+
+static void attached_remove(const struct cr *cr)
+{
+	pthread_mutex_lock(&attached_lock);
+	for (struct cr **at = &attached; *at != NULL; at = &(*at)->next)
+		if (*at == cr) {
+			*at = cr->next;
+			break;
+		}
+	pthread_mutex_unlock(&attached_lock);
+}
+
 /*** Attaching ***/
 
 /** The log that plugins see, with the way back to the attachment. */
@@ -184,6 +239,7 @@ int cr_attach(const struct cr_config *config, struct cr **out, char *err, size_t
 				 err_words(failed));
 		return failed;
 	}
+	attached_add(cr);
 	*out = cr;
 	return 0;
 }
@@ -192,6 +248,7 @@ void cr_detach(struct cr *cr)
 {
 	if (cr == NULL)
 		return;
+	attached_remove(cr);
 	cr_stop_thread(cr);
 	cr_free(cr);
 }

@@ -12,6 +12,8 @@
 #include "err.h"
 #include "text.h"
 
+#define CLAIM_AGAIN_NS CLOCK_S
+
 static void cr_say(struct cr *cr, enum cr_level level, const char *fmt, ...) CR_PRINTF(3, 4);
 
 /* A complaint that comes with every refresh is passed on once. */
@@ -144,6 +146,20 @@ static bool mapping_renew(struct cr *cr)
 	return true;
 }
 
+/* All slots were taken when we came: one may have become free. */
+static void mapping_claim_again(struct cr *cr)
+{
+	const int64_t now = clock_now_ns();
+
+	if (cr->mapping == NULL || cr->mapping->has_slot || now - cr->claimed_ns < CLAIM_AGAIN_NS)
+		return;
+	cr->claimed_ns = now;
+	mapping_claim(cr, cr->mapping);
+	if (cr->mapping->has_slot)
+		atomic_store_explicit(&cr->page->slot_epoch, cr->mapping->epoch,
+				      memory_order_relaxed);
+}
+
 static void slot_tell_worlds(struct cr *cr)
 {
 	struct counters_slot *slot = cr_slot(cr);
@@ -241,6 +257,7 @@ static int cr_refresh_locked(struct cr *cr)
 	struct err err = { 0 };
 	int got;
 
+	mapping_claim_again(cr);
 	if (mapping_renew(cr) || quarantine_mark(cr) != cr->quarantine_mark)
 		have = 0;
 	got = snapshot_read(cr->reader, have, &image, &err);

@@ -36,7 +36,7 @@ static const struct ctl_command commands[] = {
 	  ctl_reload },
 	{ "drain", "SERVER [--json]", "Give a server no new calls, until undrain", "", ctl_drain },
 	{ "undrain", "SERVER [--json]", "Give a drained server calls again", "", ctl_undrain },
-	{ "weight", "SERVER N [--json]",
+	{ "weight", "SERVER N|default [--json]",
 	  "Set a server's weight, 0 .. 100; 0: no new calls; it outlives a restart", "",
 	  ctl_weight },
 	{ "check", "FILE.yaml|FILE.so [NAME=VALUE...] [--plugins-dir DIR]...",

@@ -267,25 +267,35 @@ static json_t *run_undrain(void *arg, const json_t *request, struct control_requ
 	return run_drain_to(arg, request, false, err);
 }
 
+/* null takes the operator's weight back: the configuration's counts again. */
+static int weight_member(const json_t *request, uint32_t *weight, struct err *err)
+{
+	const json_t *member = json_object_get(request, "weight");
+	const json_int_t number = json_integer_value(member);
+
+	*weight = SERVERS_WEIGHT_UNSET;
+	if (json_is_null(member))
+		return 0;
+	if (!json_is_integer(member) || number < 0 || number > 100)
+		return err_set(err, -EINVAL, "a weight is a whole number from 0 to 100, or null");
+	*weight = (uint32_t)number;
+	return 0;
+}
+
 static json_t *run_weight(void *arg, const json_t *request, struct control_request *later,
 			  struct err *err)
 {
 	struct daemon *daemon = arg;
 	const char *server = text_member(request, "server", err);
-	const json_t *weight = json_object_get(request, "weight");
-	const json_int_t number = json_integer_value(weight);
+	uint32_t weight;
 
 	(void)later;
-	if (server == NULL)
-		return NULL;
-	if (!json_is_integer(weight) || number < 0 || number > 100) {
-		err_set(err, -EINVAL, "a weight is a whole number from 0 to 100");
-		return NULL;
-	}
-	if (servers_weight(daemon->servers, server, (uint32_t)number, err) < 0)
+	if (server == NULL || weight_member(request, &weight, err) < 0 ||
+	    servers_weight(daemon->servers, server, weight, err) < 0)
 		return NULL;
 	publisher_run(daemon->publisher);
-	return json_pack("{s:s, s:I}", "server", server, "weight", number);
+	return json_pack("{s:s, s:O}", "server", server, "weight",
+			 json_object_get(request, "weight"));
 }
 
 const struct control_command daemon_commands[] = {

@@ -70,11 +70,26 @@ int ctl_undrain(struct ctl *ctl, int argc, char **argv)
 int ctl_reload(struct ctl *ctl, int argc, char **argv)
 {
 	const int code = ctl_arguments(ctl, argc, argv, 0, 0);
+	const char *mistakes;
+	json_t *answer;
+	int status;
 
 	if (code != CTL_ARGUMENTS)
 		return ctl_leave(code);
-	return change(ctl, json_pack("{s:s}", "command", "reload"),
-		      "the configuration is read again and in use");
+	status = ctl_ask(ctl, json_pack("{s:s}", "command", "reload"), CTL_CHANGE_MS, &answer);
+	if (status != CTL_GOOD)
+		return status;
+	mistakes = json_string_value(json_object_get(answer, "mistakes"));
+	if (ctl->is_json)
+		status = ctl_print_json(answer, stdout);
+	else if (mistakes == NULL)
+		(void)printf("the configuration is read again and in use\n");
+	else
+		(void)fprintf(stderr,
+			      "%sthe configuration is not applied: the old one stays in use\n",
+			      mistakes);
+	json_decref(answer);
+	return status == CTL_GOOD && mistakes != NULL ? CTL_REFUSED : status;
 }
 
 int ctl_weight(struct ctl *ctl, int argc, char **argv)
@@ -85,8 +100,17 @@ int ctl_weight(struct ctl *ctl, int argc, char **argv)
 
 	if (code != CTL_ARGUMENTS)
 		return ctl_leave(code);
+	if (strcmp(argv[optind + 1], "default") == 0) {
+		(void)snprintf(text, sizeof text, "%.100s has the configuration's weight again",
+			       argv[optind]);
+		return change(ctl,
+			      json_pack("{s:s,s:s,s:n}", "command", "weight", "server",
+					argv[optind], "weight"),
+			      text);
+	}
 	if (text_int(argv[optind + 1], &weight) < 0 || weight < 0 || weight > WEIGHT_MAX)
-		return ctl_usage(ctl, "\"%s\" is no weight: 0 .. %d", argv[optind + 1], WEIGHT_MAX);
+		return ctl_usage(ctl, "\"%s\" is no weight: 0 .. %d, or default", argv[optind + 1],
+				 WEIGHT_MAX);
 	(void)snprintf(text, sizeof text, "%.100s has weight %" PRId64 " now%s", argv[optind],
 		       weight, weight == 0 ? ": it gets no new calls" : "");
 	return change(ctl,

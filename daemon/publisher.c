@@ -12,8 +12,9 @@ struct publisher {
 	struct event *debounce, *tick;
 	struct image_header *asked; /* what the rankers are working on; NULL: no round is running */
 	struct image_header *published;
-	bool is_held; /* nothing is published yet */
-	bool again;   /* something changed while a round was running */
+	bool is_held;    /* nothing is published yet */
+	bool again;      /* something changed while a round was running */
+	int64_t cost_ns; /* of the last publish */
 	uint64_t prepare;
 	uint64_t complained; /* generation of the last failure that was logged, + 1 */
 };
@@ -49,6 +50,7 @@ static struct image_header *publisher_build(struct publisher *publisher, uint32_
 
 static void publisher_publish(struct publisher *publisher)
 {
+	const int64_t began_ns = clock_now_ns();
 	struct image_header *image = publisher_build(publisher, NULL);
 	struct err err = { 0 };
 
@@ -65,6 +67,7 @@ static void publisher_publish(struct publisher *publisher)
 	}
 	free(publisher->published);
 	publisher->published = image;
+	publisher->cost_ns = clock_now_ns() - began_ns;
 }
 
 /* Is there a sitter in office whose first or current answer is still to come? */
@@ -188,7 +191,13 @@ static void publisher_due(evutil_socket_t fd, short what, void *arg)
 
 void publisher_touch(struct publisher *publisher)
 {
-	const struct timeval tv = { .tv_usec = PUBLISHER_DEBOUNCE_MS * 1000 };
+	/* with many servers a round costs milliseconds: it may take a quarter of the time, not all
+	 * of it */
+	const int64_t pause_ns = publisher->cost_ns * 4 > PUBLISHER_DEBOUNCE_MS * CLOCK_MS
+					 ? publisher->cost_ns * 4
+					 : PUBLISHER_DEBOUNCE_MS * CLOCK_MS;
+	const struct timeval tv = { .tv_sec = pause_ns / CLOCK_S,
+				    .tv_usec = pause_ns % CLOCK_S / CLOCK_US };
 
 	if (!evtimer_pending(publisher->debounce, NULL))
 		evtimer_add(publisher->debounce, &tv);

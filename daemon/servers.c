@@ -446,10 +446,10 @@ int servers_weight(struct servers *servers, const char *server, uint32_t weight,
 	found = find_for_operator(servers, server, err);
 	if (found == NULL)
 		return err->code;
-	if (weight > WEIGHT_MAX)
+	if (weight > WEIGHT_MAX && weight != SERVERS_WEIGHT_UNSET)
 		return err_set(err, -ERANGE, "weight %u is not in 0 .. %d", weight, WEIGHT_MAX);
 	wish = servers_operator_get(servers->wishes, server);
-	wish.weight_is_set = true;
-	wish.weight = weight;
+	wish.weight_is_set = weight != SERVERS_WEIGHT_UNSET;
+	wish.weight = wish.weight_is_set ? weight : 0;
 	return wish_for(servers, found, &wish, err);
 }

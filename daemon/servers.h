@@ -11,7 +11,8 @@
 #include "config.h"
 #include "err.h"
 
-#define SERVERS_METRICS_MAX 64
+#define SERVERS_METRICS_MAX  64
+#define SERVERS_WEIGHT_UNSET UINT32_MAX /* the operator's weight is taken back */
 
 struct servers;
 
@@ -87,8 +88,9 @@ void servers_skip(struct servers *servers, const char *server, const char *text)
 bool servers_is_skipped(struct servers *servers, const char *server);
 
 /** The operator's wishes, kept across restarts, and while a server is not in the configuration.
- * weight: 0 .. 100. Return 0, or < 0 with err: -ENOENT, -EINVAL (an admin server), -ERANGE, not
- * written (then not done). [main] */
+ * weight: 0 .. 100, or SERVERS_WEIGHT_UNSET: the
+ * configuration's again. Return 0, or < 0 with err: -ENOENT, -EINVAL (an admin server), -ERANGE,
+ * not written (then not done). [main] */
 int servers_drain(struct servers *servers, const char *server, bool drained, struct err *err);
 int servers_weight(struct servers *servers, const char *server, uint32_t weight, struct err *err);
 

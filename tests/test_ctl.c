@@ -8,6 +8,7 @@
 #include "ctl.h"
 #include "ctl_status.h"
 #include "ctl_watch.h"
+#include "words.h"
 
 /* What was written to a stream. */
 struct paper {
@@ -235,6 +236,25 @@ Test(ctl, says_that_a_router_decides_per_call)
 		     "  #  SERVER  STATE  HEAP FREE  HEAP SIZE  AGE  INFLIGHT  SHARE  WEIGHT  "
 		     "ADDRESS\n"
 		     "  1  ms1     -              -          -    -         0      -       0  -\n");
+}
+
+/*** The manual ***/
+
+/* Words are one table each: what the manual says of reasons is what the code says. */
+Test(ctl, explains_every_reason_in_the_manual_as_on_the_page)
+{
+	FILE *file = fopen(DOCS_DIR "/callrouterctl.1.scd", "r");
+	static char manual[65536];
+	char row[256];
+
+	cr_assert_not_null(file);
+	manual[fread(manual, 1, sizeof manual - 1, file)] = '\0';
+	fclose(file);
+	for (int i = CR_REASON_NONE + 1; i < CR_REASON_COUNT; i++) {
+		(void)snprintf(row, sizeof row, " *%s*\n:< %s\n", words_reason(i),
+			       words_reason_help(i));
+		cr_expect_not_null(strstr(manual, row), "%s", row);
+	}
 }
 
 /*** Watching ***/

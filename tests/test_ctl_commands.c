@@ -136,11 +136,18 @@ Test(ctl_commands, weight_asks_with_a_number)
 	cr_expect_stdout_eq_str("ms1 has weight 0 now: it gets no new calls\n");
 }
 
+Test(ctl_commands, weight_default_takes_the_operators_weight_back)
+{
+	cr_expect_eq(CALL(ctl_weight, "weight", "ms1", "default"), CTL_GOOD);
+	cr_expect_str_eq(request, "{\"command\":\"weight\",\"server\":\"ms1\",\"weight\":null}");
+	cr_expect_stdout_eq_str("ms1 has the configuration's weight again\n");
+}
+
 Test(ctl_commands, weight_refuses_what_is_no_weight)
 {
 	cr_expect_eq(CALL(ctl_weight, "weight", "ms1", "101"), CTL_USAGE);
 	cr_expect_null(request);
-	cr_expect_stderr_eq_str("callrouterctl: \"101\" is no weight: 0 .. 100\n"
+	cr_expect_stderr_eq_str("callrouterctl: \"101\" is no weight: 0 .. 100, or default\n"
 				"usage: callrouterctl weight ARGUMENTS\n");
 }
 

@@ -492,6 +492,22 @@ Test(servers, keeps_a_wish_for_a_server_that_is_away_for_a_while)
 	remove_dir(dir);
 }
 
+Test(servers, goes_back_to_the_configurations_weight_when_the_operators_is_taken_back)
+{
+	char dir[64];
+	struct servers *servers;
+	struct err err;
+
+	make_dir(dir, sizeof dir);
+	servers = make(dir);
+	cr_expect_eq(servers_weight(servers, "ms2", 7, &err), 0);
+	cr_expect_eq(servers_weight(servers, "ms2", SERVERS_WEIGHT_UNSET, &err), 0);
+	cr_expect_not(entry_of(servers, "ms2").weight_is_set);
+	cr_expect_eq(entry_of(servers, "ms2").weight, 3);
+	servers_free(servers);
+	remove_dir(dir);
+}
+
 Test(servers, keeps_a_broken_operator_file_aside_and_starts_afresh)
 {
 	static const char *const broken[] = {

@@ -1,0 +1,74 @@
+# callrouterctl.bash - tab completion for callrouterctl: commands, options, and the names that a running
+# callrouterd knows. Installed as /usr/share/bash-completion/completions/callrouterctl.
+
+# _callrouterctl_names COMMAND MEMBER: the values of "MEMBER" in a document. One a line, so that no
+# JSON tool is needed: the documents are printed with one member a line.
+_callrouterctl_names()
+{
+	"${program[@]}" "$1" --json 2>/dev/null | sed -n "s/^ *\"$2\": \"\([^\"]*\)\",\{0,1\}\$/\1/p" | sort -u
+}
+
+_callrouterctl_services()
+{
+	# Services are the only ones with a name.
+	_callrouterctl_names status name
+}
+
+_callrouterctl_arguments()
+{
+	case $command in
+	status | route) compgen -W "$(_callrouterctl_services)" -- "$word" ;;
+	drain | undrain | weight) compgen -W "$(_callrouterctl_names servers server)" -- "$word" ;;
+	rollback) compgen -W "$(_callrouterctl_names plugins plugin)" -- "$word" ;;
+	adopt) compgen -f -X '!*.so' -- "$word"; compgen -d -S / -- "$word" ;;
+	check) compgen -f -X '!*.@(so|yaml|yml)' -- "$word"; compgen -d -S / -- "$word" ;;
+	esac
+}
+
+_callrouterctl_options()
+{
+	local options="--run-dir --help"
+
+	case $command in
+	'') options+=" --version" ;;
+	status) options+=" --json --watch --interval" ;;
+	route) options+=" --json --method --param --key --client --cost --count" ;;
+	adopt) options+=" --json --force" ;;
+	check) options+=" --plugins-dir" ;;
+	*) options+=" --json" ;;
+	esac
+	compgen -W "$options" -- "$word"
+}
+
+_callrouterctl()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command="" i
+	local program=("${COMP_WORDS[0]}") arguments=0
+	local commands="status route servers plugins rollback adopt reload drain undrain weight check"
+
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--run-dir)
+			program+=(--run-dir "${COMP_WORDS[i + 1]}")
+			i=$((i + 1))
+			;;
+		--method | --param | --key | --client | --cost | --count | --interval | --plugins-dir) i=$((i + 1)) ;;
+		-*) ;;
+		*) if [ -z "$command" ]; then command=${COMP_WORDS[i]}; else arguments=$((arguments + 1)); fi ;;
+		esac
+	done
+	COMPREPLY=()
+	case $previous in
+	--run-dir | --plugins-dir) mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
+	--method | --param | --key | --client | --cost | --count | --interval) return ;;
+	esac
+	if [[ $word == -* ]]; then
+		mapfile -t COMPREPLY < <(_callrouterctl_options)
+	elif [ -z "$command" ]; then
+		mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word")
+	elif [ "$arguments" -eq 0 ]; then
+		mapfile -t COMPREPLY < <(_callrouterctl_arguments)
+	fi
+}
+
+complete -o filenames -F _callrouterctl callrouterctl
