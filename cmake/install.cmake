@@ -20,10 +20,8 @@ install(FILES ${PROJECT_BINARY_DIR}/callrouter.pc DESTINATION ${CMAKE_INSTALL_LI
 configure_file(docs/callrouterd.service callrouterd.service @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/callrouterd.service DESTINATION lib/systemd/system)
 install(FILES docs/callrouter.sysusers DESTINATION lib/sysusers.d RENAME callrouter.conf)
-if(EXISTS ${CMAKE_SOURCE_DIR}/docs/callrouterctl.bash)
-	install(FILES docs/callrouterctl.bash RENAME callrouterctl
-		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-endif()
+install(FILES docs/completion/callrouterctl.bash RENAME callrouterctl
+	DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 
 # docs/NAME.SECTION.scd -> man/NAME.SECTION
 find_program(SCDOC scdoc)

@@ -18,15 +18,18 @@ struct mapping {
 	struct counters *counters;
 	unsigned refs;
 	uint32_t epoch; /* unique in this process and its children; tickets carry it */
-	bool has_slot;
+	bool has_slot;  /* false: calls in progress are not counted */
 };
 
 /** A page that the kernel empties in a forked child (MADV_WIPEONFORK). */
 struct own_page {
-	_Atomic uint32_t is_own;     /* 0: we are a child that has not refreshed yet */
-	_Atomic uint32_t slot_epoch; /* of the mapping whose slot is ours; 0: nothing is counted */
-	_Atomic uint32_t is_refreshing;
+	_Atomic uint32_t is_own;   /* 0: we are a child that has not refreshed yet */
+	_Atomic uint32_t epoch;    /* of the mapping that we count in; 0: nothing is counted */
+	_Atomic uint32_t has_left; /* a child that let go of what is its parent's */
 };
+
+/** What there is to complain about: the same complaint is made once. */
+enum said { SAID_COUNTERS, SAID_SLOT, SAID_SNAPSHOT, SAID_LACKS, SAID_COMING, SAID_THREAD, SAIDS };
 
 /** A calling thread. Never freed before cr_detach(), but used again. */
 struct cr_thread {
@@ -52,7 +55,8 @@ struct cr {
 	bool start_thread;
 	void (*log)(void *arg, enum cr_level level, const char *line);
 	void *log_arg;
-	char said[320]; /* the last complaint: not repeated */
+	char said[SAIDS][320];      /* the last complaint of each kind: not repeated */
+	pthread_mutex_t refreshing; /* held during a refresh; the thread that forks waits for it */
 	struct snapshot_reader *reader;
 	struct mapping *mapping; /* NULL: no counters file yet */
 	uint32_t last_epoch;
@@ -68,6 +72,7 @@ struct cr {
 	size_t n_names;
 
 	struct cr *next; /* attachment of this process */
+	bool is_held_for_fork;
 	pthread_t thread;
 	bool has_thread;
 	int stop_fd;
@@ -81,6 +86,15 @@ void worlds_reap(struct cr *cr);
 
 /** One reference to a mapping less; NULL is fine. [refresh] */
 void mapping_give(struct mapping *mapping);
+
+/** Make the lock of refreshes, unlocked. [set-up] */
+void cr_init_refreshing(struct cr *cr);
+
+/**
+ * In a forked child: let go of the parent's slot, forget its threads. No memory is taken or freed,
+ * and no other thread of this process may use cr. [set-up]
+ */
+void cr_leave_parent(struct cr *cr);
 
 /** Start the library's own refreshing thread. Returns 0 or a negative errno value. [set-up] */
 int cr_start_thread(struct cr *cr);

@@ -45,8 +45,11 @@ int cr_start_thread(struct cr *cr)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	failed = pthread_create(&cr->thread, NULL, cr_run, cr);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (failed != 0)
+	if (failed != 0) {
+		close(cr->stop_fd);
+		cr->stop_fd = -1;
 		return -failed;
+	}
 	cr->has_thread = true;
 	return 0;
 }
@@ -65,6 +68,8 @@ static void cr_stop_thread(struct cr *cr)
 
 /*** Forking ***/
 
+#define FORK_WAIT_S 1
+
 /*
  * A child that never refreshes must not keep its parent's slot looking alive: its copy of the
  * lock's descriptor is closed in the child at once. The list is all that can lead the handler
@@ -75,19 +80,30 @@ static struct cr *attached;
 
 static void attached_before_fork(void)
 {
+	struct timespec until;
+
 	pthread_mutex_lock(&attached_lock);
+	/* Half a refresh is of no use to the child. But a refresh may hang in somebody's open(), or
+	 * in a log callback that waits for what the thread that forks has locked. */
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += FORK_WAIT_S;
+	for (struct cr *cr = attached; cr != NULL; cr = cr->next)
+		cr->is_held_for_fork =
+			pthread_mutex_clocklock(&cr->refreshing, CLOCK_MONOTONIC, &until) == 0;
 }
 
 static void attached_in_parent(void)
 {
+	for (struct cr *cr = attached; cr != NULL; cr = cr->next)
+		if (cr->is_held_for_fork)
+			pthread_mutex_unlock(&cr->refreshing);
 	pthread_mutex_unlock(&attached_lock);
 }
 
 static void attached_in_child(void)
 {
-	for (const struct cr *cr = attached; cr != NULL; cr = cr->next)
-		if (cr->mapping != NULL)
-			counters_disown(cr->mapping->counters);
+	for (struct cr *cr = attached; cr != NULL; cr = cr->next)
+		cr_leave_parent(cr);
 	pthread_mutex_init(&attached_lock, NULL);
 }
 
@@ -135,7 +151,7 @@ static void cr_plugin_log(const struct cr_host *host, enum cr_level level, const
 	if (cr->log == NULL)
 		return;
 	va_start(args, fmt);
-	vsnprintf(line, sizeof line, fmt, args);
+	(void)vsnprintf(line, sizeof line, fmt, args);
 	va_end(args);
 	cr->log(cr->log_arg, level, line);
 }
@@ -194,6 +210,7 @@ static void cr_free(struct cr *cr)
 	cards_free(&cr->cards);
 	snapshot_reader_free(cr->reader);
 	pthread_mutex_destroy(&cr->names_lock);
+	pthread_mutex_destroy(&cr->refreshing);
 	if (cr->page != NULL)
 		munmap(cr->page, (size_t)sysconf(_SC_PAGESIZE));
 	free((void *)(uintptr_t)cr->guests.host);
@@ -207,7 +224,9 @@ static int cr_set_up(struct cr *cr, const struct cr_config *config)
 		config->program != NULL ? config->program : program_invocation_short_name;
 
 	pthread_mutex_init(&cr->names_lock, NULL);
+	cr_init_refreshing(cr);
 	cr->stop_fd = -1;
+	cr->start_thread = config->start_thread;
 	cr->log = config->log;
 	cr->log_arg = config->log_arg;
 	text_copy(cr->program, sizeof cr->program, program);
@@ -235,8 +254,8 @@ int cr_attach(const struct cr_config *config, struct cr **out, char *err, size_t
 		if (cr != NULL)
 			cr_free(cr);
 		if (err != NULL)
-			snprintf(err, err_len, "cannot attach to callrouter: %s",
-				 err_words(failed));
+			(void)snprintf(err, err_len, "cannot attach to callrouter: %s",
+				       err_words(failed));
 		return failed;
 	}
 	attached_add(cr);
@@ -249,6 +268,9 @@ void cr_detach(struct cr *cr)
 	if (cr == NULL)
 		return;
 	attached_remove(cr);
+	/* a child that never refreshed: slot, calls and thread are its parent's */
+	if (atomic_load_explicit(&cr->page->is_own, memory_order_relaxed) == 0)
+		cr_leave_parent(cr);
 	cr_stop_thread(cr);
 	cr_free(cr);
 }
@@ -314,9 +336,10 @@ static void cr_thread_link(struct cr *cr, struct cr_thread *thread)
 	do {
 		thread->next = first;
 		thread->number = first != NULL ? first->number + 1 : 0;
-		/* release, pairs with the acquire of those who walk the list */
+		/* seq_cst, pairs with world_is_entered(): before its thread enters a world, it is
+		 * in the list */
 	} while (!atomic_compare_exchange_weak_explicit(
-		&cr->threads, &first, thread, memory_order_release, memory_order_relaxed));
+		&cr->threads, &first, thread, memory_order_seq_cst, memory_order_relaxed));
 }
 
 struct cr_thread *cr_thread_new(struct cr *cr)

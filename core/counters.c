@@ -459,6 +459,20 @@ void counters_quarantine(struct counters *c, uint64_t seq)
 	}
 }
 
+uint64_t counters_quarantine_newest(const struct counters *c)
+{
+	uint64_t newest = 0;
+
+	for (uint32_t i = 0; i < COUNTERS_QUARANTINE; i++) {
+		const uint64_t seq =
+			atomic_load_explicit(&c->header->quarantine[i], memory_order_relaxed);
+
+		if (seq > newest)
+			newest = seq;
+	}
+	return newest;
+}
+
 uint64_t counters_quarantine_mark(const struct counters *c)
 {
 	uint64_t seqs[COUNTERS_QUARANTINE];

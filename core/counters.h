@@ -19,18 +19,29 @@
 
 #include "err.h"
 
-#define COUNTERS_FILE       "counters.1"
-#define COUNTERS_LINES      16384u /* servers, those of older generations included */
-#define COUNTERS_SERVICES   256u
-#define COUNTERS_SLOTS      1024u
-#define COUNTERS_BANKS      4u /* of shared words, per service: router and default, two each */
-#define COUNTERS_THREADS    128u
+#define COUNTERS_FILE     "counters.1"
+#define COUNTERS_LINES    16384u /* servers, those of older generations included */
+#define COUNTERS_SERVICES 256u
+#define COUNTERS_SLOTS    1024u
+#define COUNTERS_BANKS    4u /* of shared words, per service: router and default, two each */
+#define COUNTERS_THREADS  128u
+#define COUNTERS_LOADER                                                                            \
+	(COUNTERS_THREADS - 1) /* the word of who loads plugins; the others: of callers */
 #define COUNTERS_QUARANTINE 64u
 
 /** One server's line. */
 struct counters_line {
-	struct cr_live live;
-	_Atomic uint64_t calls;    /* ever reserved here */
+	union {
+		struct cr_live live;
+		/* What each call writes is one cache line: calls lies in live's first spare word.
+		 */
+		struct {
+			char figures[offsetof(struct cr_live, spare)];
+			_Atomic uint64_t calls; /* ever reserved here */
+		};
+	};
+	uint64_t spare0;
+	/* And what each call reads is another. */
 	_Atomic uint64_t failures; /* ever reported */
 	_Atomic uint32_t
 		incarnation; /* one more each time the line goes to another server; 0: never used */
@@ -77,7 +88,7 @@ struct counters_hold {
 
 /** A process's private area: only allocated when a process claims the slot. */
 struct counters_row {
-	_Atomic uint64_t running[COUNTERS_THREADS]; /* plugin file's seq whose route() runs in that
+	_Atomic uint64_t running[COUNTERS_THREADS]; /* plugin file's seq whose code runs in that
 						       thread; 0: none */
 	struct counters_hold hold[COUNTERS_LINES];
 };
@@ -124,6 +135,9 @@ void counters_hold_drop(struct counters *c, uint32_t line, int64_t bytes);
 bool counters_is_quarantined(const struct counters *c, uint64_t seq);
 void counters_quarantine(struct counters *c, uint64_t seq);
 
+/** The newest file on the list; 0: it is empty. [any] */
+uint64_t counters_quarantine_newest(const struct counters *c);
+
 /** A number that changes whenever the list of quarantined files does. [any] */
 uint64_t counters_quarantine_mark(const struct counters *c);
 
@@ -149,20 +163,26 @@ int counters_inquest(struct counters *c);
  */
 int counters_create(const char *run_dir, gid_t gid, struct counters **out, struct err *err);
 
+/** The line that a server or service of this name has, or -ENOENT. [daemon] */
+int counters_find_line(const struct counters *c, const char *name);
+int counters_find_service(const struct counters *c, const char *name);
+
 /**
- * The line of a server or service name: the one it has, else a free one (no ledger refers to it).
- * keep: lines that may not be reused (bool [COUNTERS_LINES], or NULL). Returns it or -ENOSPC.
- * [daemon]
+ * The line of a server or service name: the one it has, else one that was never used, else one that
+ * no ledger refers to. keep: lines that may not be reused (bool [COUNTERS_LINES],
+ * [COUNTERS_SERVICES]; NULL: for servers none, for services all). Returns it, -ENOSPC, or -EINVAL
+ * or -ENAMETOOLONG for what cannot be a name. [daemon]
  */
 int counters_line_of(struct counters *c, const char *name, const bool *keep);
-int counters_service_of(struct counters *c, const char *name);
+int counters_service_of(struct counters *c, const char *name, const bool *keep);
 
 /** What happened to dead processes. */
 struct counters_death {
 	uint32_t slot;
 	int32_t pid;
 	char program[32];
-	uint64_t running_seq; /* plugin file in whose route() it died, or 0 */
+	uint64_t running_seq; /* plugin file in whose code it died, or 0 */
+	bool was_loading;     /* and that was while it loaded and opened it, not in route() */
 	uint64_t loaded_seq;  /* newest plugin file that it had loaded */
 	int64_t loaded_ns;
 	uint32_t inflight; /* calls given back */

@@ -185,11 +185,11 @@ static int index_find(const struct counters *c, const char *name)
 		const uint16_t entry = daemon->index[index_place(name, step)];
 
 		if (entry == 0)
-			return -1;
+			return -ENOENT;
 		if (strncmp(c->line[entry - 1].name, name, sizeof c->line->name) == 0)
 			return entry - 1;
 	}
-	return -1;
+	return -ENOENT;
 }
 
 static bool line_is_held(uint32_t line, struct counters_row *const *rows, int n)
@@ -267,6 +267,11 @@ static void line_give(struct counters *c, uint32_t at, const char *name)
 		index_build(c);
 }
 
+int counters_find_line(const struct counters *c, const char *name)
+{
+	return index_find(c, name);
+}
+
 int counters_line_of(struct counters *c, const char *name, const bool *keep)
 {
 	int line = index_find(c, name);
@@ -283,21 +288,45 @@ int counters_line_of(struct counters *c, const char *name, const bool *keep)
 	return line;
 }
 
-int counters_service_of(struct counters *c, const char *name)
+/*** Services ***/
+
+int counters_find_service(const struct counters *c, const char *name)
 {
-	int unused = -ENOSPC;
+	for (int i = 0; i < (int)COUNTERS_SERVICES; i++)
+		if (strncmp(c->service[i].name, name, sizeof c->service->name) == 0)
+			return i;
+	return -ENOENT;
+}
+
+/* A data plane may still count a late decision there: in its own figures, never past them. */
+static void service_give(struct counters_service *service, const char *name)
+{
+	for (size_t i = 0; i < sizeof service->decided / sizeof *service->decided; i++)
+		atomic_store_explicit(&service->decided[i], 0, memory_order_relaxed);
+	for (size_t i = 0; i < sizeof service->reason / sizeof *service->reason; i++)
+		atomic_store_explicit(&service->reason[i], 0, memory_order_relaxed);
+	for (size_t b = 0; b < COUNTERS_BANKS; b++)
+		for (size_t i = 0; i < CR_SHARED_WORDS_MAX; i++)
+			__atomic_store_n(&service->shared[b][i], 0, __ATOMIC_RELAXED);
+	text_copy(service->name, sizeof service->name, name);
+}
+
+int counters_service_of(struct counters *c, const char *name, const bool *keep)
+{
+	int line = counters_find_service(c, name);
 
 	if (name[0] == '\0' || strlen(name) >= sizeof c->service->name)
 		return -EINVAL;
-	for (int i = 0; i < (int)COUNTERS_SERVICES; i++) {
-		if (strncmp(c->service[i].name, name, sizeof c->service->name) == 0)
-			return i;
-		if (unused < 0 && c->service[i].name[0] == '\0')
-			unused = i;
-	}
-	if (unused >= 0)
-		text_copy(c->service[unused].name, sizeof c->service->name, name);
-	return unused;
+	if (line < 0)
+		line = counters_find_service(c, ""); /* never used */
+	for (int i = 0; line < 0 && keep != NULL && i < (int)COUNTERS_SERVICES; i++)
+		if (!keep[i])
+			line = i;
+	if (line < 0)
+		return -ENOSPC;
+	if (strncmp(c->service[line].name, name, sizeof c->service->name) != 0)
+		service_give(&c->service[line], name);
+	return line;
 }
 
 /*** The dead ***/
@@ -319,8 +348,10 @@ static void slot_bury(struct counters *c, uint32_t at, struct counters_row *row,
 		const uint64_t seq = atomic_load_explicit(&row->running[t], memory_order_relaxed);
 
 		counters_quarantine(c, seq);
-		if (death->running_seq == 0)
-			death->running_seq = seq;
+		if (seq == 0 || death->running_seq != 0)
+			continue;
+		death->running_seq = seq;
+		death->was_loading = t == COUNTERS_LOADER;
 	}
 	death->inflight = counters_give_back(c, row);
 	/* pairs with the acquire of whoever claims it next: the row is empty */

@@ -3,6 +3,7 @@
 #ifndef CR_CORE_GUESTS_H
 #define CR_CORE_GUESTS_H
 
+#include "counters.h"
 #include "err.h"
 #include "image.h"
 #include "plugin.h"
@@ -18,7 +19,8 @@ struct guest {
 
 struct guests {
 	struct guest *first;
-	const struct cr_host *host; /* for the plugins' log lines */
+	const struct cr_host *host;      /* for the plugins' log lines */
+	const struct counters *counters; /* where it is noted whose code is being run; or NULL */
 };
 
 /**

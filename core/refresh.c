@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "attachment.h"
@@ -14,28 +15,34 @@
 
 #define CLAIM_AGAIN_NS CLOCK_S
 
-static void cr_say(struct cr *cr, enum cr_level level, const char *fmt, ...) CR_PRINTF(3, 4);
+static void cr_warn(struct cr *cr, enum said kind, const char *fmt, ...) CR_PRINTF(3, 4);
 
-/* A complaint that comes with every refresh is passed on once. */
-static void cr_say(struct cr *cr, enum cr_level level, const char *fmt, ...)
+/* A complaint that comes with every refresh is passed on once, until all is well again. */
+static void cr_warn(struct cr *cr, enum said kind, const char *fmt, ...)
 {
-	char line[sizeof cr->said];
+	char line[sizeof cr->said[kind]];
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(line, sizeof line, fmt, args);
+	(void)vsnprintf(line, sizeof line, fmt, args);
 	va_end(args);
-	if (cr->log == NULL || strcmp(line, cr->said) == 0)
+	if (cr->log == NULL || strcmp(line, cr->said[kind]) == 0)
 		return;
-	text_copy(cr->said, sizeof cr->said, line);
-	cr->log(cr->log_arg, level, line);
+	text_copy(cr->said[kind], sizeof cr->said[kind], line);
+	cr->log(cr->log_arg, CR_WARN, line);
+}
+
+static void cr_is_well(struct cr *cr, enum said kind)
+{
+	cr->said[kind][0] = '\0';
 }
 
 /*** Worlds ***/
 
 static bool world_is_entered(struct cr *cr, const struct world *world)
 {
-	struct cr_thread *thread = atomic_load_explicit(&cr->threads, memory_order_acquire);
+	/* seq_cst, pairs with cr_thread_link(): whoever entered an old world is in the list */
+	struct cr_thread *thread = atomic_load_explicit(&cr->threads, memory_order_seq_cst);
 
 	for (; thread != NULL; thread = thread->next)
 		/* seq_cst, pairs with world_enter(); acquire part pairs with world_leave() */
@@ -109,55 +116,70 @@ static void mapping_claim(struct cr *cr, struct mapping *mapping)
 	int got = counters_claim(mapping->counters, cr->program);
 
 	mapping->has_slot = got >= 0;
-	if (got == -EAGAIN)
-		cr_say(cr, CR_WARN, "calls are not counted: all process slots are taken");
-	else if (got < 0)
-		cr_say(cr, CR_WARN, "calls are not counted: no room for this process's ledger (%s)",
-		       err_words(got));
+	cr->claimed_ns = clock_now_ns();
+	if (got >= 0)
+		cr_is_well(cr, SAID_SLOT);
+	else if (got == -EAGAIN)
+		cr_warn(cr, SAID_SLOT, "calls are not counted: all process slots are taken");
+	else
+		cr_warn(cr, SAID_SLOT,
+			"calls are not counted: no room for this process's ledger (%s)",
+			err_words(got));
 }
 
-/* The counters file is here for the first time, or was replaced. Returns whether something changed.
+static bool mapping_is_good(const struct cr *cr)
+{
+	const struct mapping *mapping = cr->mapping;
+
+	if (mapping == NULL || counters_is_replaced(mapping->counters, cr->run_dir))
+		return false;
+	/* All slots were taken when we came: one may have become free. */
+	return mapping->has_slot || clock_now_ns() - cr->claimed_ns < CLAIM_AGAIN_NS;
+}
+
+static struct counters *counters_find(struct cr *cr)
+{
+	struct counters *counters;
+	struct err err = { 0 };
+	const int got = counters_open(cr->run_dir, false, &counters, &err);
+
+	if (got < 0) {
+		/* -EAGAIN: replaced at this very moment */
+		if (got != -ENOENT && got != -EAGAIN)
+			cr_warn(cr, SAID_COUNTERS, "counters ignored: %s", err.text);
+		return NULL;
+	}
+	cr_is_well(cr, SAID_COUNTERS);
+	return counters;
+}
+
+/*
+ * The counters file is here for the first time, or was replaced, or may have a slot for us now. A
+ * mapping that worlds have is never changed: calls read it.
  */
-static bool mapping_renew(struct cr *cr)
+static void mapping_renew(struct cr *cr)
 {
 	struct mapping *old = cr->mapping, *mapping;
-	struct err err = { 0 };
 
-	if (old != NULL && !counters_is_replaced(old->counters, cr->run_dir))
-		return false;
+	if (mapping_is_good(cr))
+		return;
 	mapping = calloc(1, sizeof *mapping);
 	if (mapping == NULL)
-		return false;
-	if (counters_open(cr->run_dir, false, &mapping->counters, &err) < 0) {
+		return;
+	mapping->counters = counters_find(cr);
+	if (mapping->counters == NULL) {
 		free(mapping);
-		if (err.code != -ENOENT)
-			cr_say(cr, CR_WARN, "counters ignored: %s", err.text);
-		return false;
+		return;
 	}
 	mapping->refs = 1;
 	counters_inquest(mapping->counters);
 	mapping_claim(cr, mapping);
 	mapping->epoch = ++cr->last_epoch;
 	cr->mapping = mapping;
+	cr->guests.counters = mapping->counters;
 	cr->prepare_answered = 0;
-	atomic_store_explicit(&cr->page->slot_epoch, mapping->has_slot ? mapping->epoch : 0,
-			      memory_order_relaxed);
+	atomic_store_explicit(&cr->page->epoch, mapping->epoch, memory_order_relaxed);
 	mapping_give(old);
-	return true;
-}
-
-/* All slots were taken when we came: one may have become free. */
-static void mapping_claim_again(struct cr *cr)
-{
-	const int64_t now = clock_now_ns();
-
-	if (cr->mapping == NULL || cr->mapping->has_slot || now - cr->claimed_ns < CLAIM_AGAIN_NS)
-		return;
-	cr->claimed_ns = now;
-	mapping_claim(cr, cr->mapping);
-	if (cr->mapping->has_slot)
-		atomic_store_explicit(&cr->page->slot_epoch, cr->mapping->epoch,
-				      memory_order_relaxed);
 }
 
 static void slot_tell_worlds(struct cr *cr)
@@ -223,10 +245,15 @@ static uint64_t quarantine_mark(const struct cr *cr)
 static void cr_complain(struct cr *cr, const struct world_faults *faults)
 {
 	if (faults->lacks != 0)
-		cr_say(cr, CR_WARN, "router not loaded, its published order is used: %s",
-		       faults->lacks_err.text);
-	else if (faults->coming_err.code != 0)
-		cr_say(cr, CR_WARN, "coming router cannot be loaded: %s", faults->coming_err.text);
+		cr_warn(cr, SAID_LACKS, "router not loaded, its published order is used: %s",
+			faults->lacks_err.text);
+	else
+		cr_is_well(cr, SAID_LACKS);
+	if (faults->coming_err.code != 0)
+		cr_warn(cr, SAID_COMING, "coming router cannot be loaded: %s",
+			faults->coming_err.text);
+	else
+		cr_is_well(cr, SAID_COMING);
 }
 
 int cr_take_image(struct cr *cr, struct image_header *image)
@@ -235,13 +262,14 @@ int cr_take_image(struct cr *cr, struct image_header *image)
 					   .cards = &cr->cards,
 					   .counters = cr->mapping != NULL ? cr->mapping->counters
 									   : NULL };
+	const uint64_t mark = quarantine_mark(cr);
 	struct world_faults faults;
 	struct world *world;
 
-	cr->quarantine_mark = quarantine_mark(cr);
 	world = world_new(image, &parts, &faults);
 	if (world == NULL)
 		return -ENOMEM;
+	cr->quarantine_mark = mark;
 	cr_complain(cr, &faults);
 	world_go_live(cr, world);
 	if (image != NULL)
@@ -257,12 +285,15 @@ static int cr_refresh_locked(struct cr *cr)
 	struct err err = { 0 };
 	int got;
 
-	mapping_claim_again(cr);
-	if (mapping_renew(cr) || quarantine_mark(cr) != cr->quarantine_mark)
+	mapping_renew(cr);
+	/* asked until it was done: the snapshot may be unreadable at the moment */
+	if (live->mapping != cr->mapping || quarantine_mark(cr) != cr->quarantine_mark)
 		have = 0;
 	got = snapshot_read(cr->reader, have, &image, &err);
-	if (got < 0 && got != -ENOENT && got != -EAGAIN && err.text[0] != '\0')
-		cr_say(cr, CR_WARN, "snapshot ignored: %s", err.text);
+	if (got >= 0)
+		cr_is_well(cr, SAID_SNAPSHOT);
+	else if (got != -ENOENT && got != -EAGAIN && err.text[0] != '\0')
+		cr_warn(cr, SAID_SNAPSHOT, "snapshot ignored: %s", err.text);
 	if (got > 0)
 		got = cr_take_image(cr, image);
 	worlds_reap(cr);
@@ -270,31 +301,67 @@ static int cr_refresh_locked(struct cr *cr)
 	return got == -ENOENT || got == -EAGAIN ? 0 : got;
 }
 
-/*
- * We are a forked child: the slot is our parent's, its threads are not here. The parent's other
- * threads may have been anywhere, so nothing of theirs is waited for; what they held is left alone.
- */
-static void cr_forget_parent(struct cr *cr)
-{
-	struct mapping *inherited = cr->mapping;
+/*** Forked children ***/
 
+static void world_disown(const struct world *world)
+{
+	if (world->mapping != NULL)
+		counters_disown(world->mapping->counters);
+}
+
+void cr_leave_parent(struct cr *cr)
+{
+	const struct world *live = atomic_load_explicit(&cr->live, memory_order_relaxed);
+
+	/* Its threads are not here, and children do not draw the same numbers. */
 	for (struct cr_thread *t = atomic_load_explicit(&cr->threads, memory_order_relaxed);
-	     t != NULL; t = t->next)
+	     t != NULL; t = t->next) {
+		uint64_t draw;
+
 		atomic_store_explicit(&t->in, NULL, memory_order_relaxed);
+		if (getrandom(&draw, sizeof draw, GRND_NONBLOCK) == (ssize_t)sizeof draw)
+			t->draw = draw;
+	}
 	pthread_mutex_init(&cr->names_lock, NULL);
-	cr->last_epoch++;
-	atomic_store_explicit(&cr->page->is_own, 1, memory_order_relaxed);
-	if (inherited != NULL) {
-		counters_disown(inherited->counters);
-		inherited->has_slot = false;
+	cr_init_refreshing(cr);
+	world_disown(live);
+	for (const struct world *world = cr->retired; world != NULL; world = world->older)
+		world_disown(world);
+	if (cr->mapping != NULL) {
+		counters_disown(cr->mapping->counters);
+		cr->mapping->has_slot = false;
 	}
-	cr->mapping = NULL; /* the worlds keep theirs; the next look opens one of our own */
-	mapping_give(inherited);
-	if (cr->has_thread) {
-		cr->has_thread = false;
+	cr->claimed_ns = -CLAIM_AGAIN_NS; /* the next look finds a slot of our own */
+	cr->has_thread = false;
+	if (cr->stop_fd >= 0)
 		close(cr->stop_fd);
-		cr_start_thread(cr);
-	}
+	cr->stop_fd = -1;
+	atomic_store_explicit(&cr->page->has_left, 1, memory_order_relaxed);
+}
+
+static void cr_begin_child(struct cr *cr)
+{
+	int failed;
+
+	/* not when the fork was a bare system call */
+	if (atomic_load_explicit(&cr->page->has_left, memory_order_relaxed) == 0)
+		cr_leave_parent(cr);
+	atomic_store_explicit(&cr->page->is_own, 1, memory_order_relaxed);
+	failed = cr->start_thread ? cr_start_thread(cr) : 0;
+	if (failed < 0)
+		cr_warn(cr, SAID_THREAD, "no refreshing thread in this child: %s",
+			err_words(failed));
+}
+
+void cr_init_refreshing(struct cr *cr)
+{
+	pthread_mutexattr_t attr;
+
+	/* a thread that forks out of a refresh, say from the log callback, must not wait for it */
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_init(&cr->refreshing, &attr);
+	pthread_mutexattr_destroy(&attr);
 }
 
 int cr_refresh(struct cr *cr)
@@ -302,10 +369,10 @@ int cr_refresh(struct cr *cr)
 	int got;
 
 	if (atomic_load_explicit(&cr->page->is_own, memory_order_relaxed) == 0)
-		cr_forget_parent(cr);
-	if (atomic_exchange_explicit(&cr->page->is_refreshing, 1, memory_order_acquire) != 0)
+		cr_begin_child(cr);
+	if (pthread_mutex_trylock(&cr->refreshing) != 0)
 		return 0;
 	got = cr_refresh_locked(cr);
-	atomic_store_explicit(&cr->page->is_refreshing, 0, memory_order_release);
+	pthread_mutex_unlock(&cr->refreshing);
 	return got;
 }

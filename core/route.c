@@ -1,5 +1,5 @@
 /* route.c - the call path: decide, move on, end. No lock, no allocation, no system call. */
-#include <errno.h>
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -50,18 +50,38 @@ static uint32_t thread_stamp(struct cr_thread *thread)
 	return thread->stamp;
 }
 
+/* The counters of a world in which this process counts, or NULL: it is a child that has not
+ * refreshed, or another file took their place. */
+static struct mapping *world_counted(const struct cr_thread *thread, const struct world *world)
+{
+	struct mapping *mapping = world->mapping;
+
+	if (mapping == NULL ||
+	    mapping->epoch != atomic_load_explicit(&thread->cr->page->epoch, memory_order_relaxed))
+		return NULL;
+	return mapping;
+}
+
+/* A caller's word. Threads that started one after the other do not write the same cache line; no
+ * two of the first COUNTERS_LOADER share one, and none has the loader's. */
+static _Atomic uint64_t *row_running(struct counters_row *row, uint32_t thread)
+{
+	const uint32_t i = thread % COUNTERS_LOADER;
+
+	return &row->running[i % 16 * 8 + i / 16];
+}
+
 /* If the process dies inside route(), the word says in whose. */
 static int side_run(struct cr_thread *thread, const struct world *world, const struct side *side,
 		    const struct cr_call *call, size_t n)
 {
-	struct counters_row *row =
-		world->mapping != NULL ? counters_row(world->mapping->counters) : NULL;
+	const struct mapping *mapping = world_counted(thread, world);
+	struct counters_row *row = mapping != NULL ? counters_row(mapping->counters) : NULL;
 	_Atomic uint64_t *running = NULL;
 	int got;
 
-	if (row != NULL &&
-	    atomic_load_explicit(&thread->cr->page->is_own, memory_order_relaxed) != 0)
-		running = &row->running[thread->number % COUNTERS_THREADS];
+	if (row != NULL)
+		running = row_running(row, thread->number);
 	if (running != NULL)
 		atomic_store_explicit(running, side->instance->seq, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
@@ -158,6 +178,7 @@ static void spot_decide(struct cr_thread *thread, const struct world *world,
 {
 	struct answer answer;
 
+	assert(world->image != NULL); /* spots come from it */
 	if (spot->n_usable == 0) {
 		ticket->reason = CR_REASON_NO_SERVER;
 		return;
@@ -180,7 +201,7 @@ static const struct spot *world_spot(const struct world *world, int service)
 {
 	int16_t at;
 
-	if (service < 0 || service >= WORLD_NAMES_MAX)
+	if (world->image == NULL || service < 0 || service >= WORLD_NAMES_MAX)
 		return NULL;
 	at = atomic_load_explicit(&world->by_name[service], memory_order_relaxed);
 	return at < 0 ? NULL : &world->spot[at];
@@ -194,7 +215,8 @@ static const struct spot *world_route(struct cr_thread *thread, const struct wor
 
 	ticket->n = 0;
 	ticket->at = 0;
-	ticket->slot_epoch = 0;
+	ticket->epoch = 0;
+	ticket->is_held = false;
 	ticket->decided = CR_NOBODY;
 	ticket->generation = world->image != NULL ? world->image->generation : 0;
 	ticket->cost_bytes = call->cost_bytes > 0 ? call->cost_bytes : 0;
@@ -208,61 +230,53 @@ static const struct spot *world_route(struct cr_thread *thread, const struct wor
 
 /*** Counting ***/
 
-/* The mapping in which this process's slot may be written, or NULL: then the call goes uncounted.
- */
-static struct mapping *world_slot(const struct cr_thread *thread, const struct world *world)
+/* The counters that know the call, or NULL: another file took their place meanwhile, or it is a
+ * call of our parent's. */
+static struct counters *ticket_counters(const struct cr_ticket *ticket,
+					const struct cr_thread *thread, const struct world *world)
 {
-	struct mapping *mapping = world->mapping;
+	const struct mapping *mapping = world_counted(thread, world);
 
-	if (mapping == NULL || mapping->epoch != atomic_load_explicit(&thread->cr->page->slot_epoch,
-								      memory_order_relaxed))
-		return NULL;
-	return mapping;
+	return mapping != NULL && mapping->epoch == ticket->epoch ? mapping->counters : NULL;
 }
 
 /* The line of the current server, if it is still that server's. */
-static struct counters_line *ticket_line(const struct cr_ticket *ticket, const struct world *world)
+static struct counters_line *ticket_line(const struct cr_ticket *ticket,
+					 const struct counters *counters)
 {
 	struct counters_line *line;
 
-	if (world->mapping == NULL || ticket->at >= ticket->n)
+	if (ticket->at >= ticket->n)
 		return NULL;
-	line = counters_line(world->mapping->counters, ticket->line[ticket->at]);
+	line = counters_line(counters, ticket->line[ticket->at]);
 	if (line == NULL || atomic_load_explicit(&line->incarnation, memory_order_relaxed) !=
 				    ticket->incarnation[ticket->at])
 		return NULL;
 	return line;
 }
 
-static void ticket_reserve(struct cr_ticket *ticket, const struct cr_thread *thread,
-			   const struct world *world)
+static void ticket_reserve(struct cr_ticket *ticket, struct counters *counters)
 {
-	struct counters_line *line = ticket_line(ticket, world);
-	struct mapping *mapping = world_slot(thread, world);
+	struct counters_line *line = ticket_line(ticket, counters);
 
 	if (line == NULL)
 		return;
+	ticket->is_held = counters_row(counters) != NULL;
+	counters_hold_add(counters, ticket->line[ticket->at], ticket->cost_bytes);
+	/* its last write was in the cache line of this one */
 	atomic_fetch_add_explicit(&line->calls, 1, memory_order_relaxed);
-	if (mapping == NULL)
-		return;
-	ticket->slot_epoch = mapping->epoch;
-	counters_hold_add(mapping->counters, ticket->line[ticket->at], ticket->cost_bytes);
 }
 
-static void ticket_release(struct cr_ticket *ticket, const struct cr_thread *thread,
-			   const struct world *world)
+static void ticket_release(struct cr_ticket *ticket, struct counters *counters)
 {
-	const struct mapping *mapping = world_slot(thread, world);
-
-	/* another epoch: the file was replaced, or we are a child that holds its parent's ticket */
-	if (mapping != NULL && mapping->epoch == ticket->slot_epoch && ticket->at < ticket->n)
-		counters_hold_drop(mapping->counters, ticket->line[ticket->at], ticket->cost_bytes);
-	ticket->slot_epoch = 0;
+	if (ticket->is_held)
+		counters_hold_drop(counters, ticket->line[ticket->at], ticket->cost_bytes);
+	ticket->is_held = false;
 }
 
 static void spot_count(const struct spot *spot, const struct cr_ticket *ticket)
 {
-	if (spot == NULL || spot->line == NULL)
+	if (spot->line == NULL)
 		return;
 	atomic_fetch_add_explicit(&spot->line->decided[ticket->decided], 1, memory_order_relaxed);
 	if (ticket->reason != CR_REASON_NONE)
@@ -284,14 +298,14 @@ static void line_note_result(struct counters_line *line, bool failed, int64_t la
 	if (latency_ns < 0)
 		return;
 	__atomic_store_n(&line->live.latency_ns,
-			 mean == 0 ? latency_ns : mean + (latency_ns - mean) / LATENCY_GAIN,
+			 mean <= 0 ? latency_ns : mean + (latency_ns - mean) / LATENCY_GAIN,
 			 __ATOMIC_RELAXED);
 }
 
-static void ticket_note_result(const struct cr_ticket *ticket, const struct world *world,
+static void ticket_note_result(const struct cr_ticket *ticket, const struct counters *counters,
 			       enum cr_outcome outcome, int64_t latency_ns)
 {
-	struct counters_line *line = ticket_line(ticket, world);
+	struct counters_line *line = ticket_line(ticket, counters);
 
 	if (line == NULL)
 		return;
@@ -317,9 +331,13 @@ int cr_route(struct cr_thread *thread, int service, const struct cr_call *call,
 {
 	const struct world *world = world_enter(thread);
 	const struct spot *spot = world_route(thread, world, service, call, ticket);
+	const struct mapping *mapping = world_counted(thread, world);
 
-	spot_count(spot, ticket);
-	ticket_reserve(ticket, thread, world);
+	if (mapping != NULL && spot != NULL) {
+		spot_count(spot, ticket);
+		ticket->epoch = mapping->epoch;
+		ticket_reserve(ticket, mapping->counters);
+	}
 	world_leave(thread);
 	return (int)ticket->n;
 }
@@ -337,15 +355,18 @@ int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *ca
 const struct cr_server *cr_next(struct cr_thread *thread, struct cr_ticket *ticket,
 				enum cr_outcome outcome)
 {
-	const struct world *world;
+	struct counters *counters;
 
 	if (ticket->at >= ticket->n)
 		return NULL;
-	world = world_enter(thread);
-	ticket_note_result(ticket, world, outcome, -1);
-	ticket_release(ticket, thread, world);
+	counters = ticket_counters(ticket, thread, world_enter(thread));
+	if (counters != NULL) {
+		ticket_release(ticket, counters);
+		ticket_note_result(ticket, counters, outcome, -1);
+	}
 	ticket->at++;
-	ticket_reserve(ticket, thread, world);
+	if (counters != NULL)
+		ticket_reserve(ticket, counters);
 	world_leave(thread);
 	return ticket->at < ticket->n ? ticket->server[ticket->at] : NULL;
 }
@@ -353,13 +374,15 @@ const struct cr_server *cr_next(struct cr_thread *thread, struct cr_ticket *tick
 void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum cr_outcome outcome,
 	    int64_t latency_ns)
 {
-	const struct world *world;
+	struct counters *counters;
 
 	if (ticket->at >= ticket->n)
 		return;
-	world = world_enter(thread);
-	ticket_note_result(ticket, world, outcome, latency_ns);
-	ticket_release(ticket, thread, world);
+	counters = ticket_counters(ticket, thread, world_enter(thread));
+	if (counters != NULL) {
+		ticket_release(ticket, counters);
+		ticket_note_result(ticket, counters, outcome, latency_ns);
+	}
 	ticket->at = ticket->n;
 	world_leave(thread);
 }

@@ -11,7 +11,8 @@ static const struct cr_live nobody_alive = { .state = CR_UP };
 /** The view and all its arrays: where each begins in the one block. */
 struct view_layout {
 	size_t metrics, columns, n;
-	size_t name, id, weight, metric, metric_taken, column, live, value, taken, blank, bytes;
+	size_t name, id, weight, metric, metric_taken, column, live, value, taken, blank, words,
+		bytes;
 };
 
 static size_t view_place(size_t *at, size_t bytes)
@@ -22,8 +23,10 @@ static size_t view_place(size_t *at, size_t bytes)
 	return here;
 }
 
-static struct view_layout view_lay_out(size_t n, size_t metrics, size_t columns)
+static struct view_layout view_lay_out(size_t n, const struct cr_router *router)
 {
+	const size_t metrics = plugin_count(router->needs) + plugin_count(router->wants);
+	const size_t columns = plugin_count(router->columns);
 	struct view_layout lay = { .n = n, .metrics = metrics, .columns = columns };
 	size_t at = 0;
 
@@ -38,6 +41,7 @@ static struct view_layout view_lay_out(size_t n, size_t metrics, size_t columns)
 	lay.value = view_place(&at, metrics * n * sizeof(double));
 	lay.taken = view_place(&at, metrics * n * sizeof(int64_t));
 	lay.blank = view_place(&at, columns > 0 ? n * sizeof(double) : 0);
+	lay.words = view_place(&at, router->shared_words * sizeof(uint64_t));
 	lay.bytes = at;
 	return lay;
 }
@@ -130,17 +134,21 @@ struct cr_view *view_new(const struct image_header *image, const struct image_se
 			 const struct image_choice *choice, const struct image_instance *instance,
 			 const struct cr_router *router, const struct counters *counters)
 {
-	size_t metrics = plugin_count(router->needs) + plugin_count(router->wants);
-	struct view_layout lay =
-		view_lay_out(service->n_rows, metrics, plugin_count(router->columns));
+	const struct view_layout lay = view_lay_out(service->n_rows, router);
 	char *block = calloc(1, lay.bytes);
 	struct cr_view *view = (struct cr_view *)block;
+	uint64_t *shared;
 
 	if (block == NULL)
 		return NULL;
 	view_fill_rows(block, &lay, image, image_rows(image, service), counters);
 	view_fill_metrics(block, &lay, image, service, router);
 	view_fill_columns(block, &lay, image, service, choice);
+	shared = view_shared(service, instance, counters);
+	/* A router that wants words always has some: without counters they are this view's alone.
+	 */
+	if (shared == NULL && router->shared_words > 0)
+		shared = (uint64_t *)(block + lay.words);
 	*view = (struct cr_view){
 		.generation = image->generation,
 		.taken_ns = image->taken_ns,
@@ -152,7 +160,7 @@ struct cr_view *view_new(const struct image_header *image, const struct image_se
 		.metric_taken_ns = (const int64_t *const *)(block + lay.metric_taken),
 		.column = (const double *const *)(block + lay.column),
 		.live = (const struct cr_live *const *)(block + lay.live),
-		.shared = view_shared(service, instance, counters),
+		.shared = shared,
 		.hosts = 0,
 	};
 	return view;

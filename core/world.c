@@ -1,6 +1,7 @@
 /* world.c - make a published image ready for calls. */
 #include "world.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,7 +146,18 @@ static int world_lay_places(struct world *world, struct cards *cards)
 	return 0;
 }
 
-static int world_load_coming(struct world *world, struct guests *guests,
+/* Once it has killed a process, no other one is to load it. */
+static struct guest *world_take_coming(const struct world *world,
+				       const struct image_instance *instance,
+				       const struct world_parts *parts, struct err *err)
+{
+	if (parts->counters == NULL || !counters_is_quarantined(parts->counters, instance->seq))
+		return guests_take(parts->guests, world->image, instance, err);
+	err_set(err, -EPERM, "%s: is quarantined", instance->plugin);
+	return NULL;
+}
+
+static int world_load_coming(struct world *world, const struct world_parts *parts,
 			     struct world_faults *faults)
 {
 	const struct image_instance *instances = image_instances(world->image);
@@ -160,7 +172,7 @@ static int world_load_coming(struct world *world, struct guests *guests,
 		if ((instances[i].flags & (IMAGE_IS_COMING | IMAGE_HAS_ROUTE)) !=
 		    (IMAGE_IS_COMING | IMAGE_HAS_ROUTE))
 			continue;
-		guest = guests_take(guests, world->image, &instances[i], &err);
+		guest = world_take_coming(world, &instances[i], parts, &err);
 		if (guest != NULL)
 			world->kept[world->n_kept++] = guest;
 		else if (faults->coming_err.code == 0)
@@ -195,7 +207,7 @@ struct world *world_new(struct image_header *image, const struct world_parts *pa
 	for (size_t s = 0; s < world->n_spots; s++)
 		if (spot_open(&world->spot[s], world, parts, faults) < 0)
 			goto free_world;
-	if (world_load_coming(world, parts->guests, faults) < 0)
+	if (world_load_coming(world, parts, faults) < 0)
 		goto free_world;
 	return world;
 

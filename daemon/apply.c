@@ -37,7 +37,8 @@ static void apply_log_report(const char *text)
 
 static int apply_read(struct daemon *daemon, struct config **config, char **text, struct err *err)
 {
-	const struct config_plugins plugins = { catalogue_options, &daemon->catalogue };
+	const struct config_plugins plugins = { catalogue_options, &daemon->catalogue,
+						catalogue_accepts };
 	struct config_report report = { 0 };
 	const int failed = config_read(daemon->options.config_path, &plugins, config, &report);
 
@@ -46,13 +47,12 @@ static int apply_read(struct daemon *daemon, struct config **config, char **text
 		return 0;
 	err_set(err, failed, "%s: %zu mistake%s, the configuration is not applied",
 		daemon->options.config_path, report.n, report.n == 1 ? "" : "s");
-	if (text != NULL) {
-		*text = report.text;
-		return failed;
-	}
-	if (report.text != NULL)
+	if (report.text != NULL && (text == NULL || daemon->config != NULL))
 		apply_log_report(report.text);
-	free(report.text);
+	if (text != NULL)
+		*text = report.text;
+	else
+		free(report.text);
 	return failed;
 }
 

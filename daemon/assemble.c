@@ -199,9 +199,10 @@ static uint32_t draft_put_columns(struct draft *draft, const struct sitter *sitt
 	return at;
 }
 
-/* When the last value of the neediest metric runs out: max over servers, min over metrics. */
+/* When the last value of the neediest metric runs out: max over the servers that may be contacted,
+ * min over metrics. */
 static int64_t draft_fresh_until(const struct draft *draft, const struct image_service *service,
-				 const struct ranker_facts *facts)
+				 const struct marks *marks, const struct ranker_facts *facts)
 {
 	const uint32_t *rows = image_rows(draft->image, service);
 	int64_t until = INT64_MAX;
@@ -213,7 +214,7 @@ static int64_t draft_fresh_until(const struct draft *draft, const struct image_s
 		for (uint32_t i = 0; m >= 0 && i < service->n_rows; i++) {
 			const int64_t taken = image_taken(draft->image, (size_t)m)[rows[i]];
 
-			if (taken > newest &&
+			if (marks->usable[i] != 0 && taken > newest &&
 			    !isnan(image_values(draft->image, (size_t)m)[rows[i]]))
 				newest = taken;
 		}
@@ -248,10 +249,15 @@ static void draft_put_choice(struct draft *draft, struct image_service *service,
 	if (sitter == NULL)
 		return;
 	choice->reason = sitter_reason(sitter);
-	choice->verdict = sitter_ranks(sitter) && sitter->has_answer ? sitter->verdict : CR_DEFAULT;
+	/* an error is told by its reason: a verdict is one of those that data planes know */
+	choice->verdict =
+		sitter_ranks(sitter) && sitter->has_answer && sitter->reason == CR_REASON_NONE
+			? sitter->verdict
+			: CR_DEFAULT;
 	choice->n_columns = (uint32_t)sitter->n_columns;
 	choice->column = draft_put_columns(draft, sitter, service->n_rows);
-	choice->fresh_until_ns = draft_fresh_until(draft, service, sitter->generation->facts);
+	choice->fresh_until_ns =
+		draft_fresh_until(draft, service, marks, sitter->generation->facts);
 	choice->ranked_ns = sitter->ranked_ns;
 }
 
@@ -285,6 +291,7 @@ static int draft_put_service(struct draft *draft, size_t index)
 	return ok ? 0 : -1;
 }
 
+/* The draft writes there. NOLINTNEXTLINE(readability-non-const-parameter) */
 struct image_header *assemble(const struct assemble *in, uint32_t *instance)
 {
 	const struct image_size size = draft_measure(in);

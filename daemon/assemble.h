@@ -17,6 +17,7 @@ struct roster {
 	uint32_t n_managed;
 	bool own[COUNTERS_LINES];  /* lines of this roster */
 	bool kept[COUNTERS_LINES]; /* and of the one before: data planes may still use them */
+	bool service_own[COUNTERS_SERVICES], service_kept[COUNTERS_SERVICES]; /* the same */
 };
 
 /**

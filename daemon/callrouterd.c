@@ -150,7 +150,7 @@ static int check_config(const struct command_line *line)
 	struct config_report report = { 0 };
 	struct config *config = NULL;
 	struct err err = { 0 };
-	const struct config_plugins plugins = { catalogue_options, &catalogue };
+	const struct config_plugins plugins = { catalogue_options, &catalogue, catalogue_accepts };
 	int failed;
 
 	catalogue_open(&catalogue, NULL, line->options.plugins_dir, line->options.n_plugins_dirs,
@@ -193,18 +193,31 @@ static char *pack_rest(const struct command_line *line)
 	return packed;
 }
 
+/* NAME of a file NAME.so: plugins.d takes it under no other name. malloc'd; NULL: not a .so. */
+static char *plugin_name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+	const size_t len = strlen(base);
+
+	if (len <= 3 || strcmp(base + len - 3, ".so") != 0)
+		return NULL;
+	return strndup(base, len - 3);
+}
+
 static int check_plugin_file(const struct command_line *line, const char *path, const char *packed)
 {
 	struct ranker_facts *facts = NULL;
 	struct err err = { 0 };
-	int failed = ranker_describe(path, NULL, &facts, &err);
+	char *name = plugin_name_of(line->plugin);
+	int failed = ranker_describe(path, name, &facts, &err);
 
+	free(name);
 	if (failed == 0) {
 		const struct ranker_load load = {
 			.path = path, .plugin = facts->name, .service = "check", .options = packed
 		};
 
-		failed = ranker_check(&load, &err);
+		failed = ranker_check(&load, true, &err);
 	}
 	if (failed < 0)
 		fprintf(stderr, "%s: refused: %s\n", line->plugin, err.text);
@@ -223,7 +236,9 @@ static int check_plugin(const struct command_line *line)
 
 	if (path == NULL)
 		fprintf(stderr, "%s: %s\n", line->plugin, err_words(errno));
-	else if (packed != NULL)
+	else if (packed == NULL)
+		status = EXIT_USAGE;
+	else
 		status = check_plugin_file(line, path, packed);
 	free(packed);
 	free(path);
@@ -235,7 +250,10 @@ static int run(const struct command_line *line)
 	struct daemon daemon;
 	struct err err = { 0 };
 	char *report = NULL;
-	int failed = daemon_open(&daemon, &line->options, &report, &err);
+	/* at a terminal the mistakes come as a compiler's would; the journal wants lines of a log
+	 */
+	const bool is_journal = secure_getenv("JOURNAL_STREAM") != NULL;
+	int failed = daemon_open(&daemon, &line->options, is_journal ? NULL : &report, &err);
 
 	if (failed == 0)
 		daemon_run(&daemon);

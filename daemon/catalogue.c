@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <callrouter/order.h>
+
 #include "log.h"
 #include "option.h"
 #include "plugin.h"
@@ -27,6 +29,8 @@ int catalogue_open(struct catalogue *catalogue, const char *state_dir, char *con
 		return err->code;
 	if (err->code != 0)
 		log_warn("manifest begun anew", "reason=\"%s\"", err->text);
+	/* The manifest may be lost, or older than the files: their names must not come back. */
+	manifest_raise_seq(catalogue->manifest, stage_newest(state_dir));
 	return 0;
 }
 
@@ -45,6 +49,7 @@ void catalogue_close(struct catalogue *catalogue)
 	free(catalogue->shelf);
 	manifest_close(catalogue->manifest);
 	catalogue_forget_facts(catalogue);
+	free(catalogue->accepted);
 	*catalogue = (struct catalogue){ 0 };
 }
 
@@ -133,6 +138,8 @@ struct generation *catalogue_stage(const struct catalogue *catalogue, const stru
 				     staged->digest, err);
 	if (generation != NULL)
 		text_copy(staged->version, sizeof staged->version, generation->facts->version);
+	else
+		unlink(path);
 	return generation;
 }
 
@@ -164,22 +171,30 @@ int catalogue_adopt_first(struct catalogue *catalogue, struct shelf *shelf, stru
 struct loose_facts {
 	struct ranker_facts *facts;
 	char plugin[32];
+	char *path;
 	struct loose_facts *next;
 };
 
 void catalogue_forget_facts(struct catalogue *catalogue)
 {
+	size_t kept = 0;
+
+	for (size_t i = 0; i < catalogue->n_accepted; i++)
+		if (!catalogue->accepted[i].is_loose)
+			catalogue->accepted[kept++] = catalogue->accepted[i];
+	catalogue->n_accepted = kept;
 	while (catalogue->loose != NULL) {
 		struct loose_facts *loose = catalogue->loose;
 
 		catalogue->loose = loose->next;
 		ranker_facts_free(loose->facts);
+		free(loose->path);
 		free(loose);
 	}
 }
 
 static int catalogue_describe_file(const struct catalogue *catalogue, const char *plugin,
-				   struct ranker_facts **facts, struct err *err)
+				   struct loose_facts *loose, struct err *err)
 {
 	struct stage_listing listing;
 	const struct stage_file *file;
@@ -200,7 +215,9 @@ static int catalogue_describe_file(const struct catalogue *catalogue, const char
 	if (fd >= 0)
 		close(fd);
 	if (failed == 0)
-		failed = ranker_describe(file->path, plugin, facts, err);
+		failed = ranker_describe(file->path, plugin, &loose->facts, err);
+	if (failed == 0 && (loose->path = strdup(file->path)) == NULL)
+		failed = err_set(err, -ENOMEM, "no memory");
 	stage_listing_free(&listing);
 	return failed;
 }
@@ -220,7 +237,8 @@ static int catalogue_facts(struct catalogue *catalogue, const char *plugin,
 	loose = calloc(1, sizeof *loose);
 	if (loose == NULL)
 		return err_set(err, -ENOMEM, "no memory");
-	if (catalogue_describe_file(catalogue, plugin, &loose->facts, err) < 0) {
+	if (catalogue_describe_file(catalogue, plugin, loose, err) < 0) {
+		ranker_facts_free(loose->facts);
 		free(loose);
 		return err->code;
 	}
@@ -243,6 +261,59 @@ int catalogue_options(void *arg, bool want_router, const char *plugin,
 			       want_router ? "collector" : "router",
 			       want_router ? "router" : "collector");
 	*table = facts->options;
+	return 0;
+}
+
+/* The file that would be loaded. */
+static const char *catalogue_path(const struct catalogue *catalogue, const char *plugin,
+				  bool *is_loose)
+{
+	const struct shelf *shelf = catalogue_find(catalogue, plugin);
+	const struct loose_facts *loose = catalogue->loose;
+
+	*is_loose = shelf == NULL || shelf->current == NULL;
+	if (!*is_loose)
+		return shelf->current->path;
+	while (loose != NULL && strcmp(loose->plugin, plugin) != 0)
+		loose = loose->next;
+	return loose != NULL ? loose->path : NULL;
+}
+
+/* Without memory the plugin is asked again, that is all. */
+static void catalogue_note_accepted(struct catalogue *catalogue, struct accepted accepted)
+{
+	struct accepted *grown =
+		reallocarray(catalogue->accepted, catalogue->n_accepted + 1, sizeof *grown);
+
+	if (grown == NULL)
+		return;
+	grown[catalogue->n_accepted++] = accepted;
+	catalogue->accepted = grown;
+}
+
+int catalogue_accepts(void *arg, const char *plugin, const char *packed, struct err *err)
+{
+	struct catalogue *catalogue = arg;
+	struct accepted accepted = { 0 };
+	const struct ranker_load load = {
+		.path = catalogue_path(catalogue, plugin, &accepted.is_loose),
+		.plugin = plugin,
+		.service = "check",
+		.options = packed,
+	};
+
+	if (load.path == NULL)
+		return err_set(err, -ENOENT, "its file is gone");
+	accepted.key = cr_mix64(cr_hash64(load.path, strlen(load.path))) ^
+		       cr_hash64(packed, strlen(packed));
+	for (size_t i = 0; i < catalogue->n_accepted; i++)
+		if (catalogue->accepted[i].key == accepted.key)
+			return 0;
+	if (ranker_check(&load, false, err) < 0)
+		return strncmp(err->text, plugin, strlen(plugin)) == 0
+			       ? err->code
+			       : err_prefix(err, "%s", plugin);
+	catalogue_note_accepted(catalogue, accepted);
 	return 0;
 }
 

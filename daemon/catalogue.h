@@ -19,13 +19,20 @@ struct shelf {
 	struct stage_file look;     /* the file as the last look found it */
 	int64_t look_ns;            /* since when it looks like that */
 	bool is_gone;               /* the file was removed */
-	bool must_return; /* the current generation is quarantined: the previous one has to come
-			     back */
+	bool must_return;   /* the current generation is quarantined: the previous one has to come
+			       back */
+	uint64_t sent_away; /* the generation that was quarantined last: once is enough */
 	struct manifest_file refused; /* the last file that was tried and refused; seq 0: none */
 	char note[320];               /* why */
 };
 
 struct loose_facts;
+
+/** A plugin that accepted some options. */
+struct accepted {
+	uint64_t key;  /* of its file's path and the options */
+	bool is_loose; /* the file is not staged: it may be another one the next time */
+};
 
 struct catalogue {
 	const char *state_dir;
@@ -35,6 +42,8 @@ struct catalogue {
 	struct shelf **shelf;
 	size_t n;
 	struct loose_facts *loose; /* catalogue_options()'s */
+	struct accepted *accepted; /* catalogue_accepts()'s */
+	size_t n_accepted;
 };
 
 /** Open: the manifest and the staging directory of state_dir. state_dir NULL: only for looking
@@ -68,11 +77,18 @@ struct generation *catalogue_stage(const struct catalogue *catalogue, const stru
 int catalogue_options(void *arg, bool want_router, const char *plugin,
 		      const struct cr_option **table, struct err *err);
 
+/**
+ * For config_read(), after catalogue_options(): have the plugin's open() judge the options, in a
+ * child process, once for all who use it so. arg: the catalogue. See struct config_plugins.
+ */
+int catalogue_accepts(void *arg, const char *plugin, const char *packed, struct err *err);
+
 /** Do these packed options fit a generation's table? 0 or < 0 with err. */
 int catalogue_check_options(const struct generation *generation, const char *packed,
 			    struct err *err);
 
-/** Forget what catalogue_options() learnt: its tables are no longer used. */
+/** Forget what catalogue_options() and catalogue_accepts() learnt of files that are not staged: the
+ * tables are no longer used. */
 void catalogue_forget_facts(struct catalogue *catalogue);
 
 #endif

@@ -28,8 +28,9 @@ static void census_note_death(struct census *census, const struct counters_death
 	char note[160];
 
 	if (death->running_seq != 0) {
-		snprintf(note, sizeof note, "process %d (%.31s) died in its route()", death->pid,
-			 death->program);
+		(void)snprintf(note, sizeof note, "process %d (%.31s) died %s", death->pid,
+			       death->program,
+			       death->was_loading ? "while it loaded it" : "in its route()");
 		census->convict(census->arg, death->running_seq, note);
 		return;
 	}
@@ -39,8 +40,8 @@ static void census_note_death(struct census *census, const struct counters_death
 		census->suspect = (struct suspect){ .seq = death->loaded_seq };
 	if (++census->suspect.deaths < CENSUS_DEATHS)
 		return;
-	snprintf(note, sizeof note, "%d processes died within %d s of loading it", CENSUS_DEATHS,
-		 CENSUS_LOADED_S);
+	(void)snprintf(note, sizeof note, "%d processes died within %d s of loading it",
+		       CENSUS_DEATHS, CENSUS_LOADED_S);
 	census->convict(census->arg, death->loaded_seq, note);
 	census->suspect = (struct suspect){ 0 };
 }
@@ -51,7 +52,7 @@ static void census_report(void *arg, const struct counters_death *death)
 
 	if (death->inflight > 0 || death->running_seq != 0)
 		log_warn("attached process died",
-			 "pid=%d program=%.31s calls_given_back=%" PRIu32 " in_route_of=%" PRIu64,
+			 "pid=%d program=%.31s calls_given_back=%" PRIu32 " in_code_of=%" PRIu64,
 			 death->pid, death->program, death->inflight, death->running_seq);
 	else
 		log_info("attached process ended", "pid=%d program=%.31s", death->pid,

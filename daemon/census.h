@@ -7,10 +7,10 @@
 
 #include "counters.h"
 
-#define CENSUS_MS       200 /* between looks for dead processes */
-#define CENSUS_AUDIT_S  10  /* between audits of totals against ledgers */
-#define CENSUS_DEATHS   3   /* so many deaths ... */
-#define CENSUS_LOADED_S 60  /* ... within that time after loading it convict a plugin file */
+#define CENSUS_MS       200L /* between looks for dead processes */
+#define CENSUS_AUDIT_S  10   /* between audits of totals against ledgers */
+#define CENSUS_DEATHS   3    /* so many deaths ... */
+#define CENSUS_LOADED_S 60   /* ... within that time after loading it convict a plugin file */
 
 /** Plugin file seq is to be quarantined. */
 typedef void census_fn(void *arg, uint64_t seq, const char *note);

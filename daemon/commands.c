@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon.h"
+#include "document.h"
 #include "text.h"
 
 /** The list of plugins for a report, with the memory that it points into. */
@@ -74,10 +75,10 @@ static void inventory_add_user(struct inventory *inventory, size_t *n, const cha
 {
 	char *words = inventory->words[inventory->n_words];
 
-	if (*n == 2 * IMAGE_SERVICES_MAX)
+	if (*n == (size_t)2 * IMAGE_SERVICES_MAX)
 		return;
-	snprintf(words, sizeof inventory->words[0], "%s%s%s", name, what[0] != '\0' ? " " : "",
-		 what);
+	(void)snprintf(words, sizeof inventory->words[0], "%s%s%s", name,
+		       what[0] != '\0' ? " " : "", what);
 	inventory->used_by[inventory->n][(*n)++] = words;
 	inventory->n_words++;
 }
@@ -221,6 +222,18 @@ static json_t *run_adopt(void *arg, const json_t *request, struct control_reques
 	return NULL;
 }
 
+static json_t *lines_of(char *text)
+{
+	json_t *lines = json_array();
+
+	for (char *end; *text != '\0'; text = end) {
+		end = strchrnul(text, '\n');
+		json_array_append_new(lines, document_text(text, (size_t)(end - text)));
+		end += *end == '\n';
+	}
+	return lines;
+}
+
 static json_t *run_reload(void *arg, const json_t *request, struct control_request *later,
 			  struct err *err)
 {
@@ -230,14 +243,12 @@ static json_t *run_reload(void *arg, const json_t *request, struct control_reque
 
 	(void)request;
 	(void)later;
-	if (daemon_apply(daemon, &report, err) == 0) {
-		publisher_run(daemon->publisher);
-		swap_look(daemon->swap, NULL);
-		answer = json_pack("{s:i, s:i}", "servers", (int)daemon->config->n_servers,
-				   "services", (int)daemon->config->n_services);
-	} else if (report != NULL) {
-		err_set(err, err->code, "%s", report);
-	}
+	if (daemon_reload(daemon, &report, err) == 0)
+		answer = json_pack("{s:b, s:i, s:i}", "applied", 1, "servers",
+				   (int)daemon->config->n_servers, "services",
+				   (int)daemon->config->n_services);
+	else if (report != NULL)
+		answer = json_pack("{s:b, s:o}", "applied", 0, "mistakes", lines_of(report));
 	free(report);
 	return answer;
 }

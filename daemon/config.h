@@ -78,6 +78,12 @@ struct config_plugins {
 	int (*options)(void *arg, bool want_router, const char *plugin,
 		       const struct cr_option **table, struct err *err);
 	void *arg;
+	/**
+	 * Does the plugin accept these options, which are all in its table? packed: see
+	 * config_pack(). NULL: it is not asked. Returns 0, or < 0 with a sentence that begins
+	 * with the plugin's name.
+	 */
+	int (*accepts)(void *arg, const char *plugin, const char *packed, struct err *err);
 };
 
 /** All mistakes of a file in its order: lines "file:line:col: what, and what would be right\n";

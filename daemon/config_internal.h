@@ -56,7 +56,6 @@ struct config_reader {
 	struct config_mistake mistake[CONFIG_MISTAKES_MAX];
 	size_t n_mistakes; /* listed */
 	size_t n_unlisted; /* past CONFIG_MISTAKES_MAX */
-	size_t n_found;
 	bool is_out_of_memory;
 	struct config_names servers, sources;
 	struct config_source_nodes *source_nodes;

@@ -139,9 +139,24 @@ static void check_missing(struct config_reader *reader, const struct config_opti
 				       table[i].help != NULL ? table[i].help : "no help");
 }
 
+/* Some values only the plugin itself can judge. */
+static void check_accepted(struct config_reader *reader, const struct config_options *options)
+{
+	const struct config_plugins *plugins = reader->plugins;
+	char *packed = config_pack(options->pairs, options->n);
+	struct err err = { 0, "" };
+
+	if (packed == NULL)
+		reader->is_out_of_memory = true;
+	else if (plugins->accepts(plugins->arg, options->plugin, packed, &err) < 0)
+		config_mistake(reader, options->plugin_at, "plugin %s", err.text);
+	free(packed);
+}
+
 void config_options_check(struct config_reader *reader, const struct config_options *options)
 {
 	const struct config_plugins *plugins = reader->plugins;
+	const size_t n = reader->n_mistakes + reader->n_unlisted;
 	const struct cr_option *table = NULL;
 	struct err err = { 0, "" };
 
@@ -154,4 +169,7 @@ void config_options_check(struct config_reader *reader, const struct config_opti
 	}
 	check_given(reader, options, table);
 	check_missing(reader, options, table);
+	if (plugins->accepts != NULL && reader->n_mistakes + reader->n_unlisted == n &&
+	    !reader->is_out_of_memory)
+		check_accepted(reader, options);
 }

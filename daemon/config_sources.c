@@ -170,6 +170,16 @@ static void note_variable(struct config_reader *reader, const yaml_node_t *at, c
 			       name, of, others);
 }
 
+/* Every server has these; one that lacks them has a bad address or name, and that has been told. */
+static bool is_own_variable(const struct config_piece *piece)
+{
+	for (size_t i = 0; config_own_variables[i] != NULL; i++)
+		if (strlen(config_own_variables[i]) == piece->len &&
+		    strncmp(config_own_variables[i], piece->ptr, piece->len) == 0)
+			return true;
+	return false;
+}
+
 static void check_variable(struct config_reader *reader, const struct config_source *source,
 			   const yaml_node_t *at, const struct config_piece *piece)
 {
@@ -180,8 +190,7 @@ static void check_variable(struct config_reader *reader, const struct config_sou
 	for (size_t i = 0; i < source->n_servers; i++) {
 		const struct config_server *server = &reader->config->servers[source->servers[i]];
 
-		/* A server with a bad address has been told of: it has a host all the same. */
-		if (server->address == NULL || own_target(server, source) != NULL ||
+		if (own_target(server, source) != NULL ||
 		    config_variable(server, piece->ptr, piece->len) != NULL)
 			continue;
 		first = first != NULL ? first : server;
@@ -204,7 +213,7 @@ static void check_target(struct config_reader *reader, const struct config_sourc
 	struct config_piece piece;
 
 	while (rest != NULL && config_piece_next(&rest, &piece) > 0)
-		if (piece.is_variable)
+		if (piece.is_variable && !is_own_variable(&piece))
 			check_variable(reader, source, at, &piece);
 }
 

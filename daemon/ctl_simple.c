@@ -70,26 +70,33 @@ int ctl_undrain(struct ctl *ctl, int argc, char **argv)
 int ctl_reload(struct ctl *ctl, int argc, char **argv)
 {
 	const int code = ctl_arguments(ctl, argc, argv, 0, 0);
-	const char *mistakes;
+	const json_t *mistakes, *line;
 	json_t *answer;
 	int status;
+	size_t i;
 
 	if (code != CTL_ARGUMENTS)
 		return ctl_leave(code);
 	status = ctl_ask(ctl, json_pack("{s:s}", "command", "reload"), CTL_CHANGE_MS, &answer);
 	if (status != CTL_GOOD)
 		return status;
-	mistakes = json_string_value(json_object_get(answer, "mistakes"));
+	mistakes = json_object_get(answer, "mistakes");
+	json_array_foreach(mistakes, i, line)
+	{
+		if (!ctl->is_json)
+			(void)fprintf(stderr, "%s\n", json_string_value(line));
+	}
 	if (ctl->is_json)
 		status = ctl_print_json(answer, stdout);
 	else if (mistakes == NULL)
 		(void)printf("the configuration is read again and in use\n");
 	else
-		(void)fprintf(stderr,
-			      "%sthe configuration is not applied: the old one stays in use\n",
-			      mistakes);
+		status = ctl_fail(CTL_REFUSED,
+				  "the configuration is not applied: the old one stays in use");
+	if (status == CTL_GOOD && mistakes != NULL)
+		status = CTL_REFUSED;
 	json_decref(answer);
-	return status == CTL_GOOD && mistakes != NULL ? CTL_REFUSED : status;
+	return status;
 }
 
 int ctl_weight(struct ctl *ctl, int argc, char **argv)

@@ -15,8 +15,9 @@
 #include "log.h"
 
 #define LOCK_FILE        "lock"
-#define FIRST_PUBLISH_MS 3000 /* however long the first trials take */
+#define FIRST_PUBLISH_MS 3000 /* however long the trials take */
 #define SETTLE_MS        10
+#define SEQ_MAX          (UINT64_C(1) << 48) /* of plugin files: more than anybody ever adopts */
 
 /*** Folders and files ***/
 
@@ -58,19 +59,6 @@ static int daemon_lock(struct daemon *daemon, struct err *err)
 	return 0;
 }
 
-/* What a daemon before us published says which banks of shared words are in use. */
-static void daemon_inherit(struct daemon *daemon)
-{
-	struct snapshot_reader *reader = snapshot_reader_new(daemon->options.run_dir);
-	struct err err = { 0 };
-
-	if (reader == NULL)
-		return;
-	if (snapshot_read(reader, 0, &daemon->inherited, &err) <= 0)
-		daemon->inherited = NULL;
-	snapshot_reader_free(reader);
-}
-
 static int daemon_find_gid(const char *group, gid_t *gid, struct err *err)
 {
 	struct group entry, *found = NULL;
@@ -85,16 +73,100 @@ static int daemon_find_gid(const char *group, gid_t *gid, struct err *err)
 	return 0;
 }
 
+/* The state directory may be new, but processes may still have loaded, or refuse, files of before:
+ * their names and numbers must not come back. */
+static void daemon_raise_seq(struct daemon *daemon)
+{
+	const struct image_header *image = daemon->inherited;
+	const uint64_t quarantined = counters_quarantine_newest(daemon->counters);
+
+	for (uint32_t i = 0; image != NULL && i < image->instance.count; i++)
+		manifest_raise_seq(daemon->catalogue.manifest, image_instances(image)[i].seq);
+	/* others may write there: a number out of this world is none of ours */
+	if (quarantined < SEQ_MAX)
+		manifest_raise_seq(daemon->catalogue.manifest, quarantined);
+}
+
 int daemon_open_files(struct daemon *daemon, const struct config *config, struct err *err)
 {
-	if (daemon->counters != NULL)
-		return 0;
-	if (daemon_find_gid(config->group, &daemon->gid, err) < 0)
+	gid_t gid;
+
+	if (daemon_find_gid(config->group, &gid, err) < 0)
 		return err->code;
+	if (daemon->counters != NULL) {
+		if (gid != daemon->gid)
+			log_warn("group not changed",
+				 "reason=\"the files are there already\" remedy=\"restart "
+				 "callrouterd\"");
+		return 0;
+	}
+	daemon->gid = gid;
 	daemon_inherit(daemon);
 	if (counters_create(daemon->options.run_dir, daemon->gid, &daemon->counters, err) < 0)
 		return err->code;
+	daemon_raise_seq(daemon);
 	return snapshot_create(daemon->options.run_dir, daemon->gid, &daemon->writer, err);
+}
+
+/*** Publishing begins, or goes on with another configuration ***/
+
+/* Has every router had its trial? Of a plugin whose file is missing or was refused there is none to
+ * wait for. */
+static bool daemon_is_settled(struct daemon *daemon)
+{
+	const char *moving = swap_plugin(daemon->swap);
+
+	for (size_t i = 0; i < daemon->seats->n; i++) {
+		const struct seat *seat = &daemon->seats->seat[i];
+		const struct shelf *shelf;
+
+		if (seat->plugin[0] == '\0' || seat->now != NULL)
+			continue;
+		shelf = catalogue_shelf(&daemon->catalogue, seat->plugin);
+		if (shelf != NULL && !shelf->is_gone &&
+		    (shelf->seen.path[0] == '\0' ||
+		     (moving != NULL && strcmp(moving, seat->plugin) == 0)))
+			return false;
+	}
+	return true;
+}
+
+static void daemon_settle(evutil_socket_t fd, short what, void *arg)
+{
+	const struct timeval again = { .tv_usec = SETTLE_MS * 1000 };
+	struct daemon *daemon = arg;
+
+	(void)fd;
+	(void)what;
+	if (!daemon_is_settled(daemon) &&
+	    clock_now_ns() - daemon->held_ns < FIRST_PUBLISH_MS * CLOCK_MS) {
+		evtimer_add(daemon->on_settle, &again);
+		return;
+	}
+	publisher_hold(daemon->publisher, false);
+	publisher_run(daemon->publisher);
+	free(daemon->inherited);
+	daemon->inherited = NULL;
+}
+
+/* What is published next has its routers: no data plane sees a service without one. */
+static void daemon_publish(struct daemon *daemon)
+{
+	publisher_hold(daemon->publisher, true);
+	daemon->held_ns = clock_now_ns();
+	swap_look(daemon->swap, NULL);
+	daemon_settle(-1, 0, daemon);
+}
+
+int daemon_reload(struct daemon *daemon, char **report, struct err *err)
+{
+	if (daemon_apply(daemon, report, err) < 0) {
+		log_error("reload refused",
+			  "error=\"%s\" consequence=\"the old configuration stays\"", err->text);
+		return err->code;
+	}
+	daemon_publish(daemon);
+	return 0;
 }
 
 /*** Events ***/
@@ -111,16 +183,11 @@ static void daemon_on_put(evutil_socket_t fd, short what, void *arg)
 
 static void daemon_on_hup(evutil_socket_t fd, short what, void *arg)
 {
-	struct daemon *daemon = arg;
 	struct err err = { 0 };
 
 	(void)fd;
 	(void)what;
-	if (daemon_apply(daemon, NULL, &err) < 0)
-		log_error("reload refused",
-			  "error=\"%s\" consequence=\"the old configuration stays\"", err.text);
-	else
-		publisher_run(daemon->publisher);
+	(void)daemon_reload(arg, NULL, &err); /* it has logged why */
 }
 
 static void daemon_on_end(evutil_socket_t fd, short what, void *arg)
@@ -186,8 +253,9 @@ static int daemon_add_events(struct daemon *daemon, struct err *err)
 	daemon->on_int = evsignal_new(daemon->base, SIGINT, daemon_on_end, daemon);
 	daemon->on_term = evsignal_new(daemon->base, SIGTERM, daemon_on_end, daemon);
 	daemon->on_second = event_new(daemon->base, -1, EV_PERSIST, daemon_on_second, daemon);
-	if (daemon->on_put == NULL || daemon->on_hup == NULL || daemon->on_int == NULL ||
-	    daemon->on_term == NULL || daemon->on_second == NULL)
+	daemon->on_settle = evtimer_new(daemon->base, daemon_settle, daemon);
+	if (daemon->on_settle == NULL || daemon->on_put == NULL || daemon->on_hup == NULL ||
+	    daemon->on_int == NULL || daemon->on_term == NULL || daemon->on_second == NULL)
 		return err_set(err, -ENOMEM, "no memory for events");
 	event_add(daemon->on_put, NULL);
 	event_add(daemon->on_hup, NULL);
@@ -296,34 +364,13 @@ int daemon_open(struct daemon *daemon, const struct daemon_options *options, cha
 
 /*** Running and closing ***/
 
-/* Before the first publish every router has had its trial, so that no data plane sees a service
- * without one. */
-static void daemon_settle(struct daemon *daemon)
-{
-	const int64_t until = clock_now_ns() + FIRST_PUBLISH_MS * CLOCK_MS;
-
-	publisher_hold(daemon->publisher, true);
-	swap_look(daemon->swap, NULL);
-	while (!swap_is_settled(daemon->swap) && clock_now_ns() < until &&
-	       !event_base_got_break(daemon->base)) {
-		const struct timeval tv = { .tv_usec = SETTLE_MS * 1000 };
-
-		event_base_loopexit(daemon->base, &tv);
-		event_base_dispatch(daemon->base);
-	}
-	publisher_hold(daemon->publisher, false);
-	publisher_run(daemon->publisher);
-	free(daemon->inherited);
-	daemon->inherited = NULL;
-}
-
 void daemon_run(struct daemon *daemon)
 {
 	log_info("started", "version=%s cluster=%s run_dir=%s", CALLROUTER_VERSION,
 		 daemon->config->cluster, daemon->options.run_dir);
-	daemon_settle(daemon);
-	if (!event_base_got_break(daemon->base))
-		event_base_dispatch(daemon->base);
+	daemon_inherit_metrics(daemon);
+	daemon_publish(daemon);
+	event_base_dispatch(daemon->base);
 	log_info("stopped", "consequence=\"data planes go on with what was published last\"");
 }
 
@@ -341,6 +388,7 @@ void daemon_close(struct daemon *daemon)
 	daemon_free_event(daemon->on_int);
 	daemon_free_event(daemon->on_term);
 	daemon_free_event(daemon->on_second);
+	daemon_free_event(daemon->on_settle);
 	watch_close(daemon->watch);
 	census_free(daemon->census);
 	seats_free(daemon->seats);

@@ -45,8 +45,9 @@ struct daemon {
 	struct report *report;
 	struct image_header
 		*inherited; /* what a daemon before us published, until the first publish */
-	struct event *on_put, *on_hup, *on_int, *on_term, *on_second;
+	struct event *on_put, *on_hup, *on_int, *on_term, *on_second, *on_settle;
 	int64_t started_ns;
+	int64_t held_ns; /* since when nothing is published, see daemon_publish() */
 };
 
 /**
@@ -56,20 +57,32 @@ struct daemon {
 int daemon_open(struct daemon *daemon, const struct daemon_options *options, char **report,
 		struct err *err);
 
-/** Run until a signal ends it. */
+/** Publish, and run until a signal ends it. */
 void daemon_run(struct daemon *daemon);
 void daemon_close(struct daemon *daemon);
 
 /**
  * Read the configuration file anew and apply it whole, or not at all: then err is one line and the
- * mistakes are in the log (report NULL) or in *report (freed by the caller). Also the first time.
- * Returns 0 or < 0.
+ * mistakes are in *report (freed by the caller; report NULL: not wanted) and in the log; the first
+ * time only where they are wanted. Returns 0 or < 0.
  */
 int daemon_apply(struct daemon *daemon, char **report, struct err *err);
+
+/**
+ * daemon_apply() while running, with its consequences: what is published next, once all routers
+ * have had their trial, is the new configuration. A refusal is logged. Returns 0 or < 0.
+ */
+int daemon_reload(struct daemon *daemon, char **report, struct err *err);
 
 /** Make the counters and the snapshot file, once the group is known; does nothing the second time.
  * 0 or < 0 with err. */
 int daemon_open_files(struct daemon *daemon, const struct config *config, struct err *err);
+
+/** Read what a daemon before us published last, if it is of this boot: daemon->inherited. */
+void daemon_inherit(struct daemon *daemon);
+
+/** Take over its metrics, with their ages: with a short restart they never run out. */
+void daemon_inherit_metrics(struct daemon *daemon);
 
 /** What reports are made of, but for the plugins. */
 void daemon_describe(struct daemon *daemon, struct report_source *source);

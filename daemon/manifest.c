@@ -10,8 +10,11 @@
 
 #include <jansson.h>
 
+#include "document.h"
 #include "statefile.h"
 #include "text.h"
+
+#define MANIFEST_LAYOUT 1
 
 struct manifest {
 	char *state_dir;
@@ -33,8 +36,15 @@ static json_t *file_to_json(const struct manifest_file *file)
 	char digest[17];
 
 	snprintf(digest, sizeof digest, "%016" PRIx64, file->digest);
-	return json_pack("{s:I, s:s, s:s}", "seq", (json_int_t)file->seq, "digest", digest,
-			 "version", file->version);
+	return json_pack("{s:I, s:s, s:o}", "seq", (json_int_t)file->seq, "digest", digest,
+			 "version", document_text(file->version, sizeof file->version));
+}
+
+static uint64_t seq_from_json(const json_t *json)
+{
+	const json_int_t seq = json_integer_value(json_object_get(json, "seq"));
+
+	return seq > 0 ? (uint64_t)seq : 0;
 }
 
 static void file_from_json(struct manifest_file *file, const json_t *json)
@@ -45,7 +55,7 @@ static void file_from_json(struct manifest_file *file, const json_t *json)
 	*file = (struct manifest_file){ 0 };
 	if (digest == NULL || version == NULL)
 		return;
-	file->seq = (uint64_t)json_integer_value(json_object_get(json, "seq"));
+	file->seq = seq_from_json(json);
 	file->digest = strtoull(digest, NULL, 16);
 	text_copy(file->version, sizeof file->version, version);
 }
@@ -54,12 +64,17 @@ static json_t *entry_to_json(const struct manifest_entry *entry)
 {
 	json_t *refused = json_array();
 
-	for (size_t i = 0; i < entry->n_refused; i++)
-		json_array_append_new(refused,
-				      json_pack("{s:o, s:s, s:s}", "file",
-						file_to_json(&entry->refused[i].file), "verdict",
-						verdict_words[entry->refused[i].verdict], "note",
-						entry->refused[i].note));
+	for (size_t i = 0; i < entry->n_refused; i++) {
+		const struct manifest_refused *row = &entry->refused[i];
+
+		if (json_array_append_new(
+			    refused, json_pack("{s:o, s:s, s:o}", "file", file_to_json(&row->file),
+					       "verdict", verdict_words[row->verdict], "note",
+					       document_text(row->note, sizeof row->note))) == 0)
+			continue;
+		json_decref(refused);
+		return NULL;
+	}
 	return json_pack("{s:s, s:b, s:o, s:o, s:o}", "plugin", entry->plugin, "is_collector",
 			 (int)entry->is_collector, "current", file_to_json(&entry->current),
 			 "previous", file_to_json(&entry->previous), "refused", refused);
@@ -101,13 +116,16 @@ static bool entry_from_json(struct manifest_entry *entry, const json_t *json)
 
 static int manifest_write(const struct manifest *manifest, struct err *err)
 {
-	json_t *plugins = json_array(), *root;
-	int failed;
+	json_t *plugins = json_array(), *root = NULL;
+	int failed = 0;
 
-	for (size_t i = 0; i < manifest->n; i++)
-		json_array_append_new(plugins, entry_to_json(&manifest->entry[i]));
-	root = json_pack("{s:i, s:I, s:o}", "layout", 1, "seq", (json_int_t)manifest->seq,
-			 "plugins", plugins);
+	for (size_t i = 0; i < manifest->n && failed == 0; i++)
+		failed = json_array_append_new(plugins, entry_to_json(&manifest->entry[i]));
+	if (failed < 0)
+		json_decref(plugins);
+	else
+		root = json_pack("{s:i, s:I, s:o}", "layout", MANIFEST_LAYOUT, "seq",
+				 (json_int_t)manifest->seq, "plugins", plugins);
 	failed = root != NULL ? statefile_write(manifest->state_dir, MANIFEST_FILE, root, err)
 			      : err_set(err, -ENOMEM, "no memory to write %s", MANIFEST_FILE);
 	json_decref(root);
@@ -116,24 +134,54 @@ static int manifest_write(const struct manifest *manifest, struct err *err)
 
 /*** Opening ***/
 
-static int manifest_take(struct manifest *manifest, const json_t *root)
+void manifest_raise_seq(struct manifest *manifest, uint64_t seq)
+{
+	if (seq > manifest->seq)
+		manifest->seq = seq;
+}
+
+/* Whatever the file's own number says, what it names was given out. */
+static void manifest_raise_by(struct manifest *manifest, const struct manifest_entry *entry)
+{
+	manifest_raise_seq(manifest, entry->current.seq);
+	manifest_raise_seq(manifest, entry->previous.seq);
+	for (size_t i = 0; i < entry->n_refused; i++)
+		manifest_raise_seq(manifest, entry->refused[i].file.seq);
+}
+
+static int manifest_take(struct manifest *manifest, const json_t *root, struct err *err)
 {
 	const json_t *plugins = json_object_get(root, "plugins");
 
-	manifest->seq = (uint64_t)json_integer_value(json_object_get(root, "seq"));
+	manifest_raise_seq(manifest, seq_from_json(root));
 	manifest->entry = calloc(json_array_size(plugins) + 1, sizeof *manifest->entry);
 	if (manifest->entry == NULL)
-		return -ENOMEM;
+		return err_set(err, -ENOMEM, "no memory for the manifest");
 	for (size_t i = 0; i < json_array_size(plugins); i++)
 		if (entry_from_json(&manifest->entry[manifest->n], json_array_get(plugins, i)))
-			manifest->n++;
+			manifest_raise_by(manifest, &manifest->entry[manifest->n++]);
 	return 0;
+}
+
+static int manifest_read(struct manifest *manifest, struct err *err)
+{
+	json_t *root = NULL;
+	int failed = statefile_read(manifest->state_dir, MANIFEST_FILE, &root, err);
+
+	if (failed < 0 || root == NULL)
+		return failed;
+	if (json_integer_value(json_object_get(root, "layout")) == MANIFEST_LAYOUT)
+		failed = manifest_take(manifest, root, err);
+	else
+		failed = statefile_set_aside(manifest->state_dir, MANIFEST_FILE,
+					     "not of this callrouterd's layout", err);
+	json_decref(root);
+	return failed;
 }
 
 int manifest_open(const char *state_dir, struct manifest **out, struct err *err)
 {
 	struct manifest *manifest = calloc(1, sizeof *manifest);
-	json_t *root = NULL;
 	int failed;
 
 	*out = NULL;
@@ -141,10 +189,7 @@ int manifest_open(const char *state_dir, struct manifest **out, struct err *err)
 		free(manifest);
 		return err_set(err, -ENOMEM, "no memory for the manifest");
 	}
-	failed = statefile_read(state_dir, MANIFEST_FILE, &root, err);
-	if (failed == 0 && root != NULL)
-		failed = manifest_take(manifest, root);
-	json_decref(root);
+	failed = manifest_read(manifest, err);
 	if (failed < 0) {
 		manifest_close(manifest);
 		return failed;
@@ -248,20 +293,24 @@ int manifest_adopt(struct manifest *manifest, const char *plugin, bool is_collec
 	return 0;
 }
 
-int manifest_send_away(struct manifest *manifest, const char *plugin, enum manifest_verdict verdict,
+int manifest_send_away(struct manifest *manifest, const char *plugin,
+		       const struct manifest_file *file, enum manifest_verdict verdict,
 		       const char *note, struct err *err)
 {
-	struct manifest_entry *entry = manifest_get(manifest, plugin), before;
-	struct manifest_refused refused = { .verdict = verdict };
+	struct manifest_entry *entry = manifest_make(manifest, plugin), before;
+	struct manifest_refused refused = { .file = *file, .verdict = verdict };
 
-	if (entry == NULL || entry->current.seq == 0)
-		return err_set(err, -ENOENT, "%s is not in use", plugin);
+	if (entry == NULL)
+		return err_set(err, -ENOMEM, "no memory for the manifest");
 	before = *entry;
-	refused.file = entry->current;
 	text_copy(refused.note, sizeof refused.note, note);
 	entry_refuse(entry, &refused);
-	entry->current = entry->previous;
-	entry->previous = (struct manifest_file){ 0 };
+	if (entry->current.seq == file->seq) {
+		entry->current = entry->previous;
+		entry->previous = (struct manifest_file){ 0 };
+	} else if (entry->previous.seq == file->seq) {
+		entry->previous = (struct manifest_file){ 0 };
+	}
 	if (manifest_write(manifest, err) < 0) {
 		*entry = before;
 		return err->code;

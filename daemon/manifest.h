@@ -46,9 +46,9 @@ struct manifest_entry {
 struct manifest;
 
 /**
- * Read STATE/manifest.json, or start afresh where there is none; a broken one is kept aside as
- * manifest.json.bad and reported in err, *out is good all the same. Returns 0 or < 0 (state_dir
- * cannot be used). [main]
+ * Read STATE/manifest.json, or start afresh where there is none; a broken one, or one of another
+ * layout, is kept aside as manifest.json.bad and reported in err, *out is good all the same.
+ * Returns 0 or < 0 (state_dir cannot be used). [main]
  */
 int manifest_open(const char *state_dir, struct manifest **out, struct err *err);
 void manifest_close(struct manifest *manifest);
@@ -56,6 +56,9 @@ void manifest_close(struct manifest *manifest);
 /** A sequence number that was never given out before, already on disk. Returns 0 with err if it
  * could not be written. [main] */
 uint64_t manifest_next_seq(struct manifest *manifest, struct err *err);
+
+/** seq is in use somewhere: numbers given out from now on are above it. [main] */
+void manifest_raise_seq(struct manifest *manifest, uint64_t seq);
 
 /** The entry of a plugin, or NULL. Valid until the next change. [main] */
 const struct manifest_entry *manifest_find(const struct manifest *manifest, const char *plugin);
@@ -70,9 +73,14 @@ const struct manifest_entry *manifest_entries(const struct manifest *manifest, s
 int manifest_adopt(struct manifest *manifest, const char *plugin, bool is_collector,
 		   const struct manifest_file *file, struct err *err);
 
-/** The current file is sent away: the previous one is in office again, and there is no previous any
- * more. [main] */
-int manifest_send_away(struct manifest *manifest, const char *plugin, enum manifest_verdict verdict,
+/**
+ * A file is sent away, by its seq: if it is the current one, the previous one is in office again,
+ * and there is no previous any more; if it is the previous one, there is none any more; one that
+ * was only on its way is remembered. Returns 0 or < 0 with err: not written, and nothing changed.
+ * [main]
+ */
+int manifest_send_away(struct manifest *manifest, const char *plugin,
+		       const struct manifest_file *file, enum manifest_verdict verdict,
 		       const char *note, struct err *err);
 
 /** Is a file of these contents refused? Returns its row, or NULL. [main] */

@@ -11,6 +11,7 @@ struct publisher {
 	struct publisher_context context;
 	struct event *debounce, *tick;
 	struct image_header *asked; /* what the rankers are working on; NULL: no round is running */
+	uint32_t *instance;         /* in it, by seat */
 	struct image_header *published;
 	bool is_held;    /* nothing is published yet */
 	bool again;      /* something changed while a round was running */
@@ -85,10 +86,17 @@ static bool publisher_waits(const struct publisher *publisher)
 	return false;
 }
 
-static void publisher_end_round(struct publisher *publisher)
+static void publisher_forget_round(struct publisher *publisher)
 {
 	free(publisher->asked);
+	free(publisher->instance);
 	publisher->asked = NULL;
+	publisher->instance = NULL;
+}
+
+static void publisher_end_round(struct publisher *publisher)
+{
+	publisher_forget_round(publisher);
 	publisher_publish(publisher);
 	if (publisher->again)
 		publisher_run(publisher);
@@ -96,40 +104,36 @@ static void publisher_end_round(struct publisher *publisher)
 
 /*** The start of a round ***/
 
-static bool publisher_ask(struct publisher *publisher, struct sitter *sitter, uint32_t instance)
+static void publisher_ask(struct publisher *publisher, size_t seat)
 {
-	if (sitter == NULL || sitter->ranker == NULL || !sitter_ranks(sitter) ||
-	    ranker_is_busy(sitter->ranker))
-		return false;
-	ranker_rank(sitter->ranker, publisher->asked, instance);
-	return true;
-}
+	const struct seat *asked = &publisher_seats(publisher)->seat[seat];
+	const struct sitter *sitter = asked->now;
 
-static bool service_has_usable(const struct image_header *image, size_t service)
-{
-	return image_services(image)[service].n_usable > 0;
+	if (sitter == NULL || sitter->ranker == NULL || !sitter_ranks(sitter) ||
+	    ranker_is_busy(sitter->ranker) ||
+	    image_services(publisher->asked)[asked->service].n_usable == 0)
+		return;
+	ranker_rank(sitter->ranker, publisher->asked, publisher->instance[seat]);
 }
 
 void publisher_run(struct publisher *publisher)
 {
-	struct seats *seats = publisher_seats(publisher);
-	uint32_t *instance;
+	const size_t n = publisher_seats(publisher)->n;
 
 	publisher->again = publisher->asked != NULL;
 	if (publisher->again || publisher->is_held)
 		return;
 	evtimer_del(publisher->debounce);
-	instance = calloc(2 * seats->n + 1, sizeof *instance);
-	publisher->asked = instance != NULL ? publisher_build(publisher, instance) : NULL;
+	publisher->instance = calloc(2 * n + 1, sizeof *publisher->instance);
+	if (publisher->instance != NULL)
+		publisher->asked = publisher_build(publisher, publisher->instance);
 	if (publisher->asked == NULL) {
 		log_error("state not published", "error=\"no memory for the image\"");
-		free(instance);
+		publisher_forget_round(publisher);
 		return;
 	}
-	for (size_t i = 0; i < seats->n; i++)
-		if (service_has_usable(publisher->asked, seats->seat[i].service))
-			publisher_ask(publisher, seats->seat[i].now, instance[i]);
-	free(instance);
+	for (size_t i = 0; i < n; i++)
+		publisher_ask(publisher, i);
 	if (!publisher_waits(publisher))
 		publisher_end_round(publisher);
 }
@@ -153,8 +157,14 @@ static void publisher_take(struct publisher *publisher, struct sitter *sitter)
 {
 	uint8_t *usable;
 
+	if (publisher->asked != NULL && sitter->is_void && !sitter->is_late) {
+		/* to a question of before: this round waits for an answer to its own */
+		sitter->is_void = false;
+		publisher_ask(publisher, (size_t)(sitter->seat - sitter->seat->seats->seat));
+		return;
+	}
 	/* an answer after its deadline, or to an image that is gone: ask again */
-	if (publisher->asked == NULL || sitter->is_late || sitter->is_void) {
+	if (publisher->asked == NULL || sitter->is_late) {
 		sitter->is_late = sitter->is_void = false;
 		publisher_run(publisher);
 		return;
@@ -223,8 +233,7 @@ void publisher_reset(struct publisher *publisher)
 		if (sitter != NULL && sitter->ranker != NULL && ranker_is_busy(sitter->ranker))
 			sitter->is_void = true;
 	}
-	free(publisher->asked);
-	publisher->asked = NULL;
+	publisher_forget_round(publisher);
 	publisher->again = false;
 }
 
@@ -259,7 +268,7 @@ void publisher_free(struct publisher *publisher)
 		event_free(publisher->debounce);
 	if (publisher->tick != NULL)
 		event_free(publisher->tick);
-	free(publisher->asked);
+	publisher_forget_round(publisher);
 	free(publisher->published);
 	free(publisher);
 }

@@ -11,7 +11,7 @@
 
 #define PUBLISHER_DEBOUNCE_MS                                                                      \
 	20 /* after the first put of a round: the others are then usually there */
-#define PUBLISHER_TICK_MS 500 /* a publish at least that often: ages and fresh_until move on */
+#define PUBLISHER_TICK_MS 500L /* a publish at least that often: ages and fresh_until move on */
 
 struct publisher;
 

@@ -182,6 +182,13 @@ static void ranker_report(struct ranker *ranker, enum ranker_event event, const 
 	ranker->fn(ranker->arg, ranker, event, err);
 }
 
+/* Signals that programs do not send themselves by mistake. */
+static bool ranker_is_outside(int signal)
+{
+	return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+	       signal == SIGQUIT;
+}
+
 /* The child's end, in words: how it ended and what it was doing. */
 static void ranker_died(struct ranker *ranker, bool is_killed)
 {
@@ -195,7 +202,7 @@ static void ranker_died(struct ranker *ranker, bool is_killed)
 	if (is_killed)
 		err_set(&err, -ETIMEDOUT, "%s did not return within 2 s %s: it was ended",
 			ranker->plugin, ranker_phase_words(phase));
-	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+	else if (WIFSIGNALED(status) && ranker_is_outside(WTERMSIG(status)))
 		err_set(&err, -EINTR, "%s: its process was killed from outside", ranker->plugin);
 	else if (WIFSIGNALED(status))
 		err_set(&err, -ECHILD, "%s crashed %s (signal %d, SIG%s)", ranker->plugin,
@@ -437,7 +444,7 @@ static int ranker_hear_now(struct ranker *child, const char *path, struct err *e
 		return err_set(err, -ETIMEDOUT, "%s did not return within 2 s %s", path,
 			       ranker_phase_words(child->area->phase));
 	if (recv(child->sock, &message, sizeof message, 0) != (ssize_t)sizeof message)
-		return err_set(err, -ECHILD, "%s crashed %s", path,
+		return err_set(err, -ECHILD, "%s crashed, or ended its process, %s", path,
 			       ranker_phase_words(child->area->phase));
 	if (message.result < 0)
 		return err_set(err, message.result, "%.*s", (int)sizeof message.text - 1,
@@ -476,9 +483,10 @@ int ranker_describe(const char *path, const char *name, struct ranker_facts **ou
 	return failed;
 }
 
-int ranker_check(const struct ranker_load *load, struct err *err)
+int ranker_check(const struct ranker_load *load, bool is_trial, struct err *err)
 {
-	const struct wire_message message = { .op = WIRE_TRY, .instance = IMAGE_NONE };
+	const struct wire_message message = { .op = is_trial ? WIRE_TRY : WIRE_OPEN,
+					      .instance = IMAGE_NONE };
 	struct ranker child = { .sock = -1 };
 	int failed = ranker_launch(&child, load);
 

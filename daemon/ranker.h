@@ -43,10 +43,11 @@ struct ranker_load {
 };
 
 /**
- * Load and try it in a child, outside the event loop: open(), and for a router rank() and route()
- * on made-up views. Waits at most 2 s for each. Returns 0 or < 0 with a sentence. [main]
+ * Load it and call open() in a child, outside the event loop; is_trial: for a router also rank()
+ * and route() on made-up views. Waits at most 2 s for each. Returns 0 or < 0 with a sentence.
+ * [main]
  */
-int ranker_check(const struct ranker_load *load, struct err *err);
+int ranker_check(const struct ranker_load *load, bool is_trial, struct err *err);
 
 enum ranker_event {
 	RANKER_TRIED = 1, /* trial passed */

@@ -32,6 +32,9 @@ struct child {
 };
 
 static void child_log(const struct cr_host *host, enum cr_level level, const char *fmt, ...)
+	CR_PRINTF(3, 4);
+
+static void child_log(const struct cr_host *host, enum cr_level level, const char *fmt, ...)
 {
 	char line[512];
 	va_list args;
@@ -240,6 +243,9 @@ static int child_serve(struct child *child, const struct wire_message *message, 
 {
 	child_map_counters(child);
 	switch ((enum wire_op)message->op) {
+	case WIRE_OPEN:
+		return child->plugin->kind == PLUGIN_COLLECTOR ? child_try_collector(child, err)
+							       : child_open_router(child, err);
 	case WIRE_TRY:
 		return child_try(child, message->instance, err);
 	case WIRE_RANK:
@@ -255,6 +261,16 @@ bool ranker_is_me(int argc, char **argv)
 	return argc == WIRE_ARGS && strcmp(argv[WIRE_ARG_MARK], WIRE_ARGUMENT) == 0;
 }
 
+/* What a terminal or systemd sends to all of us is for callrouterd: our end follows from its end.
+ */
+static void child_ignore_signals(void)
+{
+	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		signal(signals[i], SIG_IGN);
+}
+
 int ranker_main(int argc, char **argv)
 {
 	static const struct rlimit no_core = { 0, 0 };
@@ -264,6 +280,7 @@ int ranker_main(int argc, char **argv)
 	int failed;
 
 	(void)argc;
+	child_ignore_signals();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "cr-ranker");
 	setrlimit(RLIMIT_CORE, &no_core);

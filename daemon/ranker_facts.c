@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "document.h"
 #include "ranker_wire.h"
 #include "text.h"
 
@@ -39,11 +40,13 @@ int ranker_facts_write(const struct plugin *plugin, char *buf, size_t len)
 {
 	const struct cr_router *router = &plugin->router;
 	const bool is_router = plugin->kind == PLUGIN_ROUTER;
-	json_t *facts = json_pack("{s:i, s:s, s:s, s:s, s:o, s:i, s:i, s:i, s:o, s:o}", "kind",
+	const char *summary = is_router ? router->summary : plugin->collector.summary;
+	const char *version = plugin_version(plugin);
+	json_t *facts = json_pack("{s:i, s:s, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o}", "kind",
 				  (int)plugin->kind, "name", plugin_name(plugin), "version",
-				  plugin_version(plugin), "summary",
-				  is_router ? router->summary : plugin->collector.summary,
-				  "options", facts_options(plugin_options(plugin)), "flags",
+				  document_text(version, strlen(version)), "summary",
+				  document_text(summary, strlen(summary)), "options",
+				  facts_options(plugin_options(plugin)), "flags",
 				  is_router ? (int)facts_flags(router) : 0, "state_tag",
 				  is_router ? (int)router->state_tag : 0, "shared_words",
 				  is_router ? (int)router->shared_words : 0, "needs",

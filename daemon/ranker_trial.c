@@ -46,7 +46,7 @@ static struct image_header *trial_image(const struct cr_router *router, const st
 	server = image_edit(image, image->server);
 	service = image_edit(image, image->service);
 	for (uint32_t i = 0; i < c->n; i++) {
-		snprintf(server[i].name, sizeof server[i].name, "trial-%u", i + 1);
+		(void)snprintf(server[i].name, sizeof server[i].name, "trial-%u", i + 1);
 		server[i].line = i;
 		server[i].weight = i % 5 + 1;
 		server[i].flags = i >= c->n - c->n_unusable ? (uint32_t)IMAGE_DRAINED : 0;

@@ -17,6 +17,7 @@ enum wire_op {
 	WIRE_HELLO = 1, /* child: the plugin is loaded, its facts are in the area */
 	WIRE_TRY,
 	WIRE_RANK,
+	WIRE_OPEN, /* only open() */
 };
 
 /** Either way; from the child result and text say how it went. */

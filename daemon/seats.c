@@ -30,7 +30,9 @@ struct seats *seats_new(const struct config *config, const struct seats_context 
 		return NULL;
 	seats->context = *context;
 	seats->seat = calloc(2 * config->n_services + 1, sizeof *seats->seat);
-	for (size_t i = 0; seats->seat != NULL && i < 2 * config->n_services; i++) {
+	if (seats->seat == NULL)
+		goto free_seats;
+	for (size_t i = 0; i < 2 * config->n_services; i++) {
 		const struct config_service *service = &config->services[i / 2];
 		struct seat *seat = &seats->seat[i];
 
@@ -41,20 +43,20 @@ struct seats *seats_new(const struct config *config, const struct seats_context 
 		seat->service_name = service->name;
 		seat->n_rows = service->n_servers;
 		if (seat_fill(seat, seat->is_preset ? &service->preset : &service->router) < 0)
-			break;
-	}
-	if (seats->seat == NULL || seats->n != 2 * config->n_services) {
-		seats_free(seats);
-		return NULL;
+			goto free_seats;
 	}
 	return seats;
+
+free_seats:
+	seats_free(seats);
+	return NULL;
 }
 
 void seats_free(struct seats *seats)
 {
 	if (seats == NULL)
 		return;
-	for (size_t i = 0; i < seats->n; i++) {
+	for (size_t i = 0; seats->seat != NULL && i < seats->n; i++) {
 		sitter_free(seats->seat[i].now);
 		sitter_free(seats->seat[i].coming);
 		free(seats->seat[i].options);
@@ -172,11 +174,13 @@ static enum cr_reason sitter_judge(const struct ranker_answer *answer, size_t n_
 	enum view_order_fault fault;
 	uint32_t *seen;
 
+	if (answer->verdict < 0 && answer->verdict != CR_REFUSE)
+		return CR_REASON_RANK_ERROR;
+	if (answer->n_rows != n_rows)
+		return CR_REASON_RANK_BAD_ORDER; /* its columns would not fit either */
 	if (answer->verdict == CR_DEFAULT || answer->verdict == CR_REFUSE)
 		return CR_REASON_NONE;
-	if (answer->verdict < 0)
-		return CR_REASON_RANK_ERROR;
-	if (answer->n_rows != n_rows || answer->n != (uint32_t)answer->verdict)
+	if (answer->n != (uint32_t)answer->verdict)
 		return CR_REASON_RANK_BAD_ORDER;
 	seen = calloc(n_rows + 1, sizeof *seen);
 	if (seen == NULL)

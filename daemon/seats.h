@@ -21,6 +21,7 @@ struct sitter {
 	uint32_t bank;         /* of shared words */
 	struct ranker *ranker; /* NULL: no rank(), or it ended */
 	unsigned restarts;     /* of the ranker, after it was killed from outside */
+	int64_t restarted_ns;  /* the last time */
 	bool is_late;          /* its rank() is past the deadline and still running */
 	bool is_gone;          /* its ranker crashed or looped */
 	bool has_answer;

@@ -33,12 +33,15 @@ static bool stage_name(const char *entry, char *plugin, size_t len)
 	return text_is_plugin_name(plugin);
 }
 
-static bool stage_look(struct stage_file *file)
+static bool stage_look(struct stage_file *file, const struct stat *dir)
 {
 	struct stat st;
 
 	if (stat(file->path, &st) < 0)
 		return false;
+	file->dir_uid = dir->st_uid;
+	file->dir_gid = dir->st_gid;
+	file->dir_mode = dir->st_mode;
 	file->dev = st.st_dev;
 	file->ino = st.st_ino;
 	file->bytes = st.st_size;
@@ -68,16 +71,20 @@ static int stage_list_dir(const char *dir, struct stage_listing *listing)
 {
 	DIR *open_dir = opendir(dir);
 	const struct dirent *entry;
+	struct stat st;
 	int failed = 0;
 
 	if (open_dir == NULL)
 		return 0;
+	if (fstat(dirfd(open_dir), &st) < 0)
+		st = (struct stat){ 0 };
 	while (failed == 0 && (entry = readdir(open_dir)) != NULL) {
 		struct stage_file file = { 0 };
 		const int len = snprintf(file.path, sizeof file.path, "%s/%s", dir, entry->d_name);
 
 		if (len > 0 && (size_t)len < sizeof file.path &&
-		    stage_name(entry->d_name, file.plugin, sizeof file.plugin) && stage_look(&file))
+		    stage_name(entry->d_name, file.plugin, sizeof file.plugin) &&
+		    stage_look(&file, &st))
 			failed = stage_add(listing, &file);
 	}
 	closedir(open_dir);
@@ -118,6 +125,7 @@ bool stage_is_same(const struct stage_file *a, const struct stage_file *b)
 {
 	return a->dev == b->dev && a->ino == b->ino && a->bytes == b->bytes &&
 	       stage_same_time(&a->mtime, &b->mtime) && stage_same_time(&a->ctime, &b->ctime) &&
+	       a->dir_uid == b->dir_uid && a->dir_gid == b->dir_gid && a->dir_mode == b->dir_mode &&
 	       strcmp(a->path, b->path) == 0;
 }
 
@@ -156,6 +164,22 @@ static int stage_trust_dir(const char *file, struct err *err)
 	return failed;
 }
 
+/* Through a symbolic link: whoever can replace the file that it names is in charge, too. */
+static int stage_trust_dirs(const char *path, struct err *err)
+{
+	char *target;
+	int failed = stage_trust_dir(path, err);
+
+	if (failed < 0)
+		return failed;
+	target = realpath(path, NULL);
+	if (target == NULL)
+		return err_set(err, -errno, "%s: %s", path, err_words(errno));
+	failed = stage_trust_dir(target, err);
+	free(target);
+	return failed;
+}
+
 static int stage_trust_file(int fd, const char *path, struct stat *st, struct err *err)
 {
 	if (fstat(fd, st) < 0)
@@ -166,7 +190,31 @@ static int stage_trust_file(int fd, const char *path, struct stat *st, struct er
 		return err_set(err, -EFBIG, "%s is larger than 256 MiB", path);
 	if (stage_trust(st, path, false, err) < 0)
 		return err->code;
-	return stage_trust_dir(path, err);
+	return stage_trust_dirs(path, err);
+}
+
+static int stage_open_file(const struct stage_file *file, struct err *err)
+{
+	/* O_NONBLOCK: a fifo named like a plugin must not hang us */
+	const int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return err_set(err, -errno, "%s cannot be read: %s", file->path, err_words(errno));
+	return fd;
+}
+
+int stage_check(const struct stage_file *file, struct err *err)
+{
+	struct stat st;
+	int fd = stage_open_file(file, err), failed;
+
+	if (fd < 0)
+		return fd;
+	failed = stage_trust_file(fd, file->path, &st, err);
+	if (failed == 0)
+		failed = plugin_check_elf(fd, file->path, err);
+	close(fd);
+	return failed;
 }
 
 /*** Copying ***/
@@ -191,6 +239,8 @@ static int stage_pump(int from, int to, uint64_t *digest, off_t *bytes)
 		if (to >= 0 && pwrite(to, chunk, (size_t)got, *bytes) != got)
 			return -ENOSPC;
 		*bytes += got;
+		if (*bytes > STAGE_BYTES_MAX)
+			return -EFBIG;
 	}
 	*digest = cr_mix64(hash ^ (uint64_t)*bytes);
 	return 0;
@@ -239,11 +289,10 @@ static int stage_copy_fd(const struct stage_file *file, int from, const char *to
 int stage_copy(const struct stage_file *file, const char *state_dir, uint64_t seq, char *to,
 	       uint64_t *digest, struct err *err)
 {
-	/* O_NONBLOCK: a fifo named like a plugin must not hang us */
-	int from = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), failed;
+	int from = stage_open_file(file, err), failed;
 
 	if (from < 0)
-		return err_set(err, -errno, "%s cannot be read: %s", file->path, err_words(errno));
+		return from;
 	stage_path(to, state_dir, file->plugin, seq);
 	failed = stage_copy_fd(file, from, to, digest, err);
 	close(from);
@@ -279,6 +328,23 @@ static bool stage_parse(const char *entry, char *plugin, size_t len, uint64_t *s
 	plugin[dot - entry] = '\0';
 	*seq = strtoull(dot + 1, &end, 10);
 	return end != dot + 1 && strcmp(end, ".so") == 0;
+}
+
+uint64_t stage_newest(const char *state_dir)
+{
+	char dir[PATH_MAX], plugin[32];
+	const struct dirent *entry;
+	uint64_t seq, newest = 0;
+	DIR *open_dir;
+
+	snprintf(dir, sizeof dir, "%s/" STAGE_DIR, state_dir);
+	open_dir = opendir(dir);
+	while (open_dir != NULL && (entry = readdir(open_dir)) != NULL)
+		if (stage_parse(entry->d_name, plugin, sizeof plugin, &seq) && seq > newest)
+			newest = seq;
+	if (open_dir != NULL)
+		closedir(open_dir);
+	return newest;
 }
 
 void stage_sweep(const char *state_dir, bool (*keep)(void *arg, const char *plugin, uint64_t seq),

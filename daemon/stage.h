@@ -23,6 +23,9 @@ struct stage_file {
 	ino_t ino;
 	off_t bytes;
 	struct timespec mtime, ctime;
+	uid_t dir_uid; /* of the directory: who may replace the file */
+	gid_t dir_gid;
+	mode_t dir_mode;
 };
 
 /** All of them, by name; of two with one name the one in the later directory. */
@@ -47,6 +50,13 @@ bool stage_is_same(const struct stage_file *a, const struct stage_file *b);
 int stage_digest(const char *path, uint64_t *digest, struct err *err);
 
 /**
+ * May it be trusted, and is it whole? What stage_copy() would refuse it for, found out without
+ * copying. Returns 0, or < 0 with a sentence; -ENOEXEC: it is not a whole shared object, or not
+ * yet. [main]
+ */
+int stage_check(const struct stage_file *file, struct err *err);
+
+/**
  * Copy the file to STATE/plugins/NAME.SEQ.so. Refused with a sentence: not a regular file; the file
  * or its directory writable by others than root and our user; changed while it was copied (-EAGAIN:
  * look again); not a whole shared object for this machine (-ENOEXEC). to: at least PATH_MAX.
@@ -60,6 +70,9 @@ void stage_path(char *to, const char *state_dir, const char *plugin, uint64_t se
 
 /** Make STATE/plugins, 0755. Returns 0 or < 0 with err. [main] */
 int stage_open(const char *state_dir, struct err *err);
+
+/** The highest SEQ of the staged files; 0: there is none. [main] */
+uint64_t stage_newest(const char *state_dir);
 
 /** Delete staged files that keep() does not want. [main] */
 void stage_sweep(const char *state_dir, bool (*keep)(void *arg, const char *plugin, uint64_t seq),

@@ -19,15 +19,29 @@ static int statefile_path(char *path, const char *dir, const char *file, const c
 		       : err_set(err, -ENAMETOOLONG, "%s/%s: path too long", dir, file);
 }
 
-int statefile_read(const char *dir, const char *file, json_t **root, struct err *err)
+int statefile_set_aside(const char *dir, const char *file, const char *why, struct err *err)
 {
 	char path[PATH_MAX], aside[PATH_MAX];
+
+	if (statefile_path(path, dir, file, "", err) < 0 ||
+	    statefile_path(aside, dir, file, ".bad", err) < 0)
+		return err->code;
+	if (rename(path, aside) < 0)
+		return err_set(err, -errno, "%s is broken (%s) and cannot be set aside: %s", path,
+			       why, err_words(errno));
+	err_set(err, -EBADMSG, "%s was broken (%s): it is kept as %s, and a new one begun", path,
+		why, aside);
+	return 0;
+}
+
+int statefile_read(const char *dir, const char *file, json_t **root, struct err *err)
+{
+	char path[PATH_MAX], why[sizeof err->text];
 	json_error_t fault;
 	int fd;
 
 	*root = NULL;
-	if (statefile_path(path, dir, file, "", err) < 0 ||
-	    statefile_path(aside, dir, file, ".bad", err) < 0)
+	if (statefile_path(path, dir, file, "", err) < 0)
 		return err->code;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
@@ -38,13 +52,8 @@ int statefile_read(const char *dir, const char *file, json_t **root, struct err 
 	close(fd);
 	if (*root != NULL)
 		return 0;
-	if (rename(path, aside) < 0)
-		return err_set(err, -errno,
-			       "%s is broken (line %d: %s) and cannot be set aside: %s", path,
-			       fault.line, fault.text, err_words(errno));
-	err_set(err, -EBADMSG, "%s was broken (line %d: %s): it is kept as %s, and a new one begun",
-		path, fault.line, fault.text, aside);
-	return 0;
+	(void)snprintf(why, sizeof why, "line %d: %s", fault.line, fault.text);
+	return statefile_set_aside(dir, file, why, err);
 }
 
 static int statefile_fill(int fd, const json_t *root)

@@ -14,6 +14,10 @@
  */
 int statefile_read(const char *dir, const char *file, json_t **root, struct err *err);
 
+/** Rename dir/file, which is broken (why), to file.bad; err says so. Returns 0, or < 0 with err if
+ * that cannot be done. [main] */
+int statefile_set_aside(const char *dir, const char *file, const char *why, struct err *err);
+
 /** Write dir/file by temporary name, fsync, rename, fsync of dir. Returns 0 or < 0 with err, the
  * old file then stays. [main] */
 int statefile_write(const char *dir, const char *file, const json_t *root, struct err *err);

@@ -9,9 +9,8 @@
 #include "swap_internal.h"
 #include "text.h"
 
-#define CHECK_MS         2  /* between looks for data planes' answers */
-#define ALIVE_MS         50 /* between looks whether they are alive at all */
-#define KEPT_GENERATIONS 8  /* staged files that stay for readers of older images */
+#define CHECK_MS         2 /* between looks for data planes' answers */
+#define KEPT_GENERATIONS 8 /* staged files that stay for readers of older images */
 
 static struct seats *swap_seats(const struct swap *swap)
 {
@@ -77,7 +76,7 @@ void swap_note_refusal(struct swap *swap, struct shelf *shelf, const struct mani
 		  shelf->current != NULL ? shelf->current->seq : 0);
 }
 
-static void swap_refuse(struct swap *swap, const struct err *err)
+void swap_refuse(struct swap *swap, const struct err *err)
 {
 	const bool was_published = swap->phase == SWAP_PREPARING;
 	struct manifest_file file = { .seq = swap->coming->seq, .digest = swap->coming->digest };
@@ -101,6 +100,8 @@ void swap_abort(struct swap *swap, const char *why)
 		return;
 	err_set(&err, -ECANCELED, "swap of %s given up: %s", swap->shelf->plugin, why);
 	swap->shelf->seen = (struct stage_file){ 0 };
+	if (swap->kind == SWAP_RETURN)
+		swap->shelf->must_return = true;
 	publisher_prepare(swap->context.publisher, 0);
 	swap_drop_coming(swap);
 	swap_finish(swap, &err);
@@ -132,7 +133,8 @@ static int swap_record(struct swap *swap, struct err *err)
 		return manifest_adopt(manifest, coming->plugin,
 				      coming->facts->kind == PLUGIN_COLLECTOR, &file, err);
 	case SWAP_ROLLBACK:
-		return manifest_send_away(manifest, coming->plugin, MANIFEST_ROLLED_BACK,
+		file = manifest_find(manifest, coming->plugin)->current;
+		return manifest_send_away(manifest, coming->plugin, &file, MANIFEST_ROLLED_BACK,
 					  "rolled back by the operator", err);
 	case SWAP_RETURN:
 		return 0;
@@ -211,22 +213,10 @@ static void swap_flip(struct swap *swap)
 
 /*** Prepare ***/
 
-static uint32_t swap_look_alive(struct swap *swap)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < COUNTERS_SLOTS; i++) {
-		const struct counters_slot *slot = counters_slot(swap->context.counters, i);
-
-		swap->is_alive[i] = atomic_load_explicit(&slot->state, memory_order_acquire) != 0 &&
-				    counters_is_alive(swap->context.counters, i);
-		n += swap->is_alive[i];
-	}
-	swap->alive_ns = clock_now_ns();
-	return n;
-}
-
-/* How many data planes have not answered; err: the first who cannot load it. */
+/*
+ * How many data planes have not answered; err: the first who cannot load it. One that died is
+ * waited for, too: the census is about to find out whether it died of what it was to load.
+ */
 static uint32_t swap_count_missing(struct swap *swap, struct err *err)
 {
 	uint32_t missing = 0;
@@ -234,7 +224,7 @@ static uint32_t swap_count_missing(struct swap *swap, struct err *err)
 	for (uint32_t i = 0; i < COUNTERS_SLOTS; i++) {
 		const struct counters_slot *slot = counters_slot(swap->context.counters, i);
 
-		if (!swap->is_alive[i])
+		if (atomic_load_explicit(&slot->state, memory_order_acquire) == 0)
 			continue;
 		/* pairs with the release in slot_tell_loading(): result and text are complete */
 		if (atomic_load_explicit(&slot->prepared, memory_order_acquire) != swap->token)
@@ -264,8 +254,6 @@ static void swap_check(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (now - swap->alive_ns > ALIVE_MS * CLOCK_MS)
-		swap_look_alive(swap);
 	missing = swap_count_missing(swap, &err);
 	if (err.code < 0 && !swap->is_forced) {
 		swap_refuse(swap, &err);
@@ -288,7 +276,7 @@ static void swap_prepare(struct swap *swap)
 {
 	swap->tried_ns = swap->prepare_ns = clock_now_ns();
 	if ((swap->coming->facts->flags & IMAGE_HAS_ROUTE) == 0 || swap->shelf->current == NULL ||
-	    swap_look_alive(swap) == 0) {
+	    counters_slots_used(swap->context.counters) == 0) {
 		swap_flip(swap);
 		return;
 	}
@@ -312,6 +300,20 @@ static uint32_t swap_stand_in(const struct image_header *image, const struct sea
 	return IMAGE_NONE;
 }
 
+/* What a generation that crashed left behind may be what it crashed of: who follows starts cold. */
+static struct sitter *swap_seat_sitter(const struct swap *swap, struct seat *seat)
+{
+	struct counters_service *line = seat_line(swap, seat);
+	uint32_t bank = seat_bank(seat);
+
+	if (seat->now != NULL && swap->kind != SWAP_RETURN && !seat->now->is_gone)
+		return sitter_new(seat, swap->coming, seat->now, bank, line);
+	if (seat->now != NULL)
+		bank = seat->now->bank ^ 1;
+	seat_clear_bank(line, bank);
+	return sitter_new(seat, swap->coming, NULL, bank, line);
+}
+
 static int swap_try_seat(struct swap *swap, struct seat *seat, struct err *err)
 {
 	const struct image_header *image = publisher_image(swap->context.publisher);
@@ -319,10 +321,7 @@ static int swap_try_seat(struct swap *swap, struct seat *seat, struct err *err)
 
 	if (catalogue_check_options(swap->coming, seat->options, err) < 0)
 		return err->code;
-	if (seat->now == NULL)
-		seat_clear_bank(seat_line(swap, seat), seat_bank(seat));
-	seat->coming =
-		sitter_new(seat, swap->coming, seat->now, seat_bank(seat), seat_line(swap, seat));
+	seat->coming = swap_seat_sitter(swap, seat);
 	if (seat->coming == NULL)
 		return err_set(err, -ENOMEM, "no memory for the swap");
 	if (sitter_start(seat->coming, err) < 0)
@@ -360,7 +359,7 @@ static int swap_try_source(const struct swap *swap, const struct config_source *
 				    : err_set(err, -ENOMEM, "no memory");
 
 	if (failed == 0)
-		failed = ranker_check(&load, err);
+		failed = ranker_check(&load, true, err);
 	free(packed);
 	return failed;
 }
@@ -368,7 +367,7 @@ static int swap_try_source(const struct swap *swap, const struct config_source *
 static int swap_collector(struct swap *swap, struct err *err)
 {
 	const struct config *config = *swap->context.config;
-	struct plugin *plugin;
+	struct plugin *plugin, *old = swap->shelf->loaded;
 
 	for (size_t i = 0; i < config->n_sources; i++)
 		if (strcmp(config->sources[i].plugin, swap->coming->plugin) == 0 &&
@@ -377,9 +376,13 @@ static int swap_collector(struct swap *swap, struct err *err)
 	swap->tried_ns = clock_now_ns();
 	if (plugin_open(swap->coming->path, swap->coming->plugin, &plugin, err) < 0)
 		return err->code;
-	if (swap->shelf->loaded != NULL && poller_replace(swap->context.poller, plugin, err) < 0)
-		return err
-			->code; /* the object stays mapped: its threads may have left keys behind */
+	/* Either object stays mapped: their threads may have left keys behind. */
+	if (old != NULL && poller_replace(swap->context.poller, plugin, err) < 0) {
+		plugin_close(plugin);
+		return err->code;
+	}
+	if (old != NULL)
+		plugin_close(old);
 	if (swap_record(swap, err) < 0)
 		log_error("manifest not written", "plugin=%s error=\"%s\"", swap->coming->plugin,
 			  err->text);
@@ -464,10 +467,9 @@ struct swap *swap_new(const struct swap_context *context)
 	if (swap == NULL)
 		return NULL;
 	swap->context = *context;
-	swap->is_alive = calloc(COUNTERS_SLOTS, sizeof *swap->is_alive);
 	swap->check = evtimer_new(context->base, swap_check, swap);
 	swap->soon = evtimer_new(context->base, swap_look_due, swap);
-	if (swap->is_alive == NULL || swap->check == NULL || swap->soon == NULL) {
+	if (swap->check == NULL || swap->soon == NULL) {
 		swap_free(swap);
 		return NULL;
 	}
@@ -483,6 +485,5 @@ void swap_free(struct swap *swap)
 		event_free(swap->check);
 	if (swap->soon != NULL)
 		event_free(swap->soon);
-	free(swap->is_alive);
 	free(swap);
 }

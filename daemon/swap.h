@@ -61,7 +61,4 @@ void swap_abort(struct swap *swap, const char *why);
 /** Is a swap under way? Of which plugin (NULL: none)? */
 const char *swap_plugin(const struct swap *swap);
 
-/** Has every plugin that the configuration uses a generation in use, or been refused? */
-bool swap_is_settled(const struct swap *swap);
-
 #endif

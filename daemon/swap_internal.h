@@ -24,8 +24,7 @@ struct swap {
 	struct control_request *later; /* to be answered; NULL: nobody waits */
 	size_t n_trying;
 	uint64_t token;
-	int64_t began_ns, tried_ns, prepare_ns, alive_ns;
-	bool *is_alive;      /* [COUNTERS_SLOTS] when preparing began, or at the last look since */
+	int64_t began_ns, tried_ns, prepare_ns;
 	struct event *check; /* looks for data planes' answers */
 	struct event *soon;  /* another look, outside of whatever calls us */
 };
@@ -34,6 +33,9 @@ struct swap {
  * once. */
 int swap_begin(struct swap *swap, struct shelf *shelf, struct generation *coming,
 	       enum swap_kind kind, struct err *err);
+
+/** Give up the generation that is coming: all stays as it was. */
+void swap_refuse(struct swap *swap, const struct err *err);
 
 /** A ranker in office ended: start it again, or quarantine its generation. */
 void swap_lost_ranker(struct swap *swap, struct sitter *sitter, const struct err *err);

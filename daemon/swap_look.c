@@ -1,5 +1,6 @@
 /* swap_look.c - what starts a swap: a file in plugins.d, a quarantined router, the operator. */
 #include <errno.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 #define SETTLE_NS (WATCH_SETTLE_MS * CLOCK_MS)
 #define UNFINISHED_NS                                                                              \
-	(500 * CLOCK_MS) /* an incomplete file that nobody has touched for so long is refused */
+	(500 * CLOCK_MS) /* an incomplete file that has not changed for so long is refused */
 
 bool swap_is_used(const struct swap *swap, const char *plugin)
 {
@@ -29,13 +30,18 @@ bool swap_is_used(const struct swap *swap, const char *plugin)
 
 /*** Files ***/
 
-static bool is_being_written(const struct stage_file *file)
+/* Incomplete, but perhaps still being written: by our own clock, a file's times may be anything. */
+static bool may_be_unfinished(const struct shelf *shelf, const struct err *err)
 {
-	struct timespec now;
+	return err->code == -ENOEXEC && clock_now_ns() - shelf->look_ns < UNFINISHED_NS;
+}
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (now.tv_sec - file->mtime.tv_sec) * CLOCK_S + (now.tv_nsec - file->mtime.tv_nsec) <
-	       UNFINISHED_NS;
+/* Put there again, or touched? A change of its mode alone asks for no answer. */
+static bool is_put_again(const struct stage_file *file, const struct stage_file *seen)
+{
+	return file->dev != seen->dev || file->ino != seen->ino || file->bytes != seen->bytes ||
+	       file->mtime.tv_sec != seen->mtime.tv_sec ||
+	       file->mtime.tv_nsec != seen->mtime.tv_nsec || strcmp(file->path, seen->path) != 0;
 }
 
 static void swap_take_file(struct swap *swap, struct shelf *shelf, const struct stage_file *file)
@@ -44,8 +50,7 @@ static void swap_take_file(struct swap *swap, struct shelf *shelf, const struct 
 	struct err err = { 0 };
 	struct generation *coming = catalogue_stage(swap->context.catalogue, file, &staged, &err);
 
-	if (coming == NULL &&
-	    (err.code == -EAGAIN || (err.code == -ENOEXEC && is_being_written(file)))) {
+	if (coming == NULL && err.code == -EAGAIN) {
 		watch_again(*swap->context.watch);
 		return;
 	}
@@ -56,33 +61,61 @@ static void swap_take_file(struct swap *swap, struct shelf *shelf, const struct 
 		(void)swap_begin(swap, shelf, coming, SWAP_ADOPT, &err); /* it has logged why */
 }
 
+/* Was this file sent away, or is it the one in use? Then there is nothing to do but to say so. */
+static bool swap_knows(const struct swap *swap, struct shelf *shelf, const struct stage_file *file,
+		       uint64_t digest)
+{
+	const struct manifest_refused *refused =
+		manifest_refuses(swap->context.catalogue->manifest, shelf->plugin, digest);
+	const bool is_first = shelf->seen.path[0] == '\0';
+	const bool is_again = is_put_again(file, &shelf->seen);
+
+	if (refused != NULL) {
+		if (is_first || is_again)
+			log_info("plugin file not taken",
+				 "name=%s file=%s reason=\"%s: %s\" "
+				 "remedy=\"callrouterctl adopt %s\"",
+				 shelf->plugin, file->path,
+				 refused->verdict == MANIFEST_ROLLED_BACK ? "rolled back"
+									  : "quarantined",
+				 refused->note, file->path);
+		return true;
+	}
+	if (shelf->current != NULL && digest == shelf->current->digest) {
+		if (is_again && !is_first)
+			log_info("plugin file unchanged",
+				 "name=%s version=%s consequence=\"generation %" PRIu64
+				 " stays in use\"",
+				 shelf->plugin, shelf->current->facts->version,
+				 shelf->current->seq);
+		shelf->refused = (struct manifest_file){ 0 };
+		shelf->note[0] = '\0';
+		return true;
+	}
+	/* A chmod after a refusal: the same contents would fail the same way. */
+	return !is_again && shelf->refused.digest == digest && digest != 0;
+}
+
 /* A file that is new or changed, and no longer being written: is it one to be taken? */
 static void swap_consider(struct swap *swap, struct shelf *shelf, const struct stage_file *file)
 {
-	const struct manifest_refused *refused;
 	struct err err = { 0 };
 	uint64_t digest;
 
-	if (stage_digest(file->path, &digest, &err) < 0) {
+	if (stage_digest(file->path, &digest, &err) == 0 && swap_knows(swap, shelf, file, digest)) {
 		shelf->seen = *file;
-		swap_note_refusal(swap, shelf, &(struct manifest_file){ 0 }, &err);
 		return;
 	}
-	refused = manifest_refuses(swap->context.catalogue->manifest, shelf->plugin, digest);
-	if (refused != NULL) {
-		log_info("plugin file not taken",
-			 "name=%s file=%s reason=\"%s: %s\" remedy=\"callrouterctl adopt %s\"",
-			 shelf->plugin, file->path,
-			 refused->verdict == MANIFEST_ROLLED_BACK ? "rolled back" : "quarantined",
-			 refused->note, file->path);
-		shelf->seen = *file;
-	} else if (shelf->current != NULL && digest == shelf->current->digest) {
-		shelf->seen = *file;
-	} else if (shelf->refused.seq != 0 && digest == shelf->refused.digest && digest != 0) {
-		shelf->seen = *file; /* the same contents would fail the same way */
-	} else {
+	if (err.code == 0 && stage_check(file, &err) == 0) {
 		swap_take_file(swap, shelf, file);
+		return;
 	}
+	if (may_be_unfinished(shelf, &err)) {
+		watch_again(*swap->context.watch);
+		return;
+	}
+	shelf->seen = *file;
+	swap_note_refusal(swap, shelf, &(struct manifest_file){ 0 }, &err);
 }
 
 static void swap_note_gone(struct shelf *shelf)
@@ -100,13 +133,13 @@ static bool swap_is_steady(struct swap *swap, struct shelf *shelf, const struct 
 	const size_t len = strlen(shelf->plugin);
 	const int64_t now = clock_now_ns();
 
-	if (by_rename != NULL && strncmp(by_rename, shelf->plugin, len) == 0 &&
-	    strcmp(by_rename + len, ".so") == 0)
-		return true;
 	if (!stage_is_same(file, &shelf->look)) {
 		shelf->look = *file;
 		shelf->look_ns = now;
 	}
+	if (by_rename != NULL && strncmp(by_rename, shelf->plugin, len) == 0 &&
+	    strcmp(by_rename + len, ".so") == 0)
+		return true;
 	if (now - shelf->look_ns >= SETTLE_NS)
 		return true;
 	watch_again(*swap->context.watch);
@@ -172,20 +205,6 @@ void swap_look(void *arg, const char *by_rename)
 	for (size_t i = 0; i < catalogue->n && swap->phase == SWAP_IDLE; i++)
 		swap_look_at(swap, catalogue->shelf[i], &listing, by_rename);
 	stage_listing_free(&listing);
-}
-
-bool swap_is_settled(const struct swap *swap)
-{
-	const struct catalogue *catalogue = swap->context.catalogue;
-
-	for (size_t i = 0; i < catalogue->n; i++) {
-		const struct shelf *shelf = catalogue->shelf[i];
-
-		if (shelf->current == NULL && shelf->refused.seq == 0 && !shelf->is_gone &&
-		    swap_is_used(swap, shelf->plugin))
-			return false;
-	}
-	return swap->phase == SWAP_IDLE;
 }
 
 /*** The operator ***/

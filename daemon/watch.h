@@ -9,8 +9,8 @@
 
 #include "err.h"
 
-#define WATCH_SLOW_S    2  /* seconds between looks without a hint */
-#define WATCH_SETTLE_MS 20 /* between two looks at a file that is written in place */
+#define WATCH_SLOW_S    2   /* seconds between looks without a hint */
+#define WATCH_SETTLE_MS 20L /* between two looks at a file that is written in place */
 
 /** look: by_rename: the file name (without a directory) that arrived whole, by rename; NULL:
  * anything may have happened. */

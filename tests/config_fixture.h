@@ -72,7 +72,7 @@ static inline int find_options(void *arg, bool want_router, const char *plugin,
 }
 
 static char plugins_arg[] = "arg";
-static const struct config_plugins plugins = { find_options, plugins_arg };
+static const struct config_plugins plugins = { .options = find_options, .arg = plugins_arg };
 
 /*** Tools ***/
 

@@ -13,10 +13,10 @@ Test(counters, a_name_keeps_its_line_and_services_have_their_own)
 	cr_expect_eq(counters_line_of(s.daemon, "ms1", NULL), 0);
 	cr_expect_str_eq(counters_line(s.daemon, 1)->name, "ms2");
 	cr_expect_eq(atomic_load(&counters_line(s.daemon, 1)->incarnation), 1);
-	cr_expect_eq(counters_service_of(s.daemon, "ms1"), 0);
-	cr_expect_eq(counters_service_of(s.daemon, "orders"), 1);
-	cr_expect_eq(counters_service_of(s.daemon, "ms1"), 0);
-	cr_expect_eq(counters_service_of(s.daemon, ""), -EINVAL);
+	cr_expect_eq(counters_service_of(s.daemon, "ms1", NULL), 0);
+	cr_expect_eq(counters_service_of(s.daemon, "orders", NULL), 1);
+	cr_expect_eq(counters_service_of(s.daemon, "ms1", NULL), 0);
+	cr_expect_eq(counters_service_of(s.daemon, "", NULL), -EINVAL);
 	scene_close(&s);
 }
 
@@ -28,10 +28,54 @@ Test(counters, there_are_256_services)
 	scene_open(&s);
 	for (int i = 0; i < 256; i++) {
 		(void)snprintf(name, sizeof name, "service-%d", i);
-		cr_expect_eq(counters_service_of(s.daemon, name), i);
+		cr_expect_eq(counters_service_of(s.daemon, name, NULL), i);
 	}
-	cr_expect_eq(counters_service_of(s.daemon, "one more"), -ENOSPC);
-	cr_expect_eq(counters_service_of(s.daemon, "service-17"), 17);
+	cr_expect_eq(counters_service_of(s.daemon, "one more", NULL), -ENOSPC);
+	cr_expect_eq(counters_service_of(s.daemon, "service-17", NULL), 17);
+	scene_close(&s);
+}
+
+Test(counters, a_service_gets_the_line_of_one_that_nobody_has_any_more)
+{
+	static bool keep[COUNTERS_SERVICES];
+	struct counters_service *line;
+	struct scene s;
+	char name[64];
+
+	scene_open(&s);
+	for (int i = 0; i < 256; i++) {
+		(void)snprintf(name, sizeof name, "service-%d", i);
+		cr_assert_eq(counters_service_of(s.daemon, name, keep), i);
+		keep[i] = true;
+	}
+	cr_expect_eq(counters_service_of(s.daemon, "one more", keep), -ENOSPC);
+	line = counters_service(s.daemon, 17);
+	atomic_store(&line->decided[CR_ROUTER_DECIDED], 5);
+	atomic_store(&line->reason[CR_REASON_STALE], 6);
+	line->shared[3][255] = 7;
+	keep[17] = false;
+	cr_expect_eq(counters_service_of(s.daemon, "service-17", keep), 17);
+	cr_expect_eq(atomic_load(&line->decided[CR_ROUTER_DECIDED]), 5u, "it is still there");
+	cr_expect_eq(counters_service_of(s.daemon, "one more", keep), 17);
+	cr_expect_str_eq(line->name, "one more");
+	cr_expect_eq(atomic_load(&line->decided[CR_ROUTER_DECIDED]), 0u);
+	cr_expect_eq(atomic_load(&line->reason[CR_REASON_STALE]), 0u);
+	cr_expect_eq(line->shared[3][255], 0u);
+	cr_expect_eq(counters_find_service(s.daemon, "service-17"), -ENOENT);
+	cr_expect_eq(counters_find_service(s.daemon, "one more"), 17);
+	scene_close(&s);
+}
+
+Test(counters, a_name_without_a_line_is_not_found)
+{
+	struct scene s;
+
+	scene_open(&s);
+	cr_expect_eq(counters_find_line(s.daemon, "ms1"), -ENOENT);
+	cr_expect_eq(counters_find_service(s.daemon, "ms1"), -ENOENT);
+	cr_assert_eq(counters_line_of(s.daemon, "ms1", NULL), 0);
+	cr_expect_eq(counters_find_line(s.daemon, "ms1"), 0);
+	cr_expect_eq(counters_find_service(s.daemon, "ms1"), -ENOENT);
 	scene_close(&s);
 }
 
@@ -103,7 +147,7 @@ Test(counters, names_without_end_are_ended_when_the_daemon_takes_over)
 
 	scene_open(&s);
 	cr_assert_eq(counters_line_of(s.daemon, "ms1", NULL), 0);
-	cr_assert_eq(counters_service_of(s.daemon, "orders"), 0);
+	cr_assert_eq(counters_service_of(s.daemon, "orders", NULL), 0);
 	memset(counters_line(s.plane, 0)->name, 'a', 64);
 	memset(counters_service(s.plane, 0)->name, 'a', 64);
 	counters_close(s.daemon);

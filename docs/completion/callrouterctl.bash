@@ -21,7 +21,13 @@ _callrouterctl_arguments()
 	drain | undrain | weight) compgen -W "$(_callrouterctl_names servers server)" -- "$word" ;;
 	rollback) compgen -W "$(_callrouterctl_names plugins plugin)" -- "$word" ;;
 	adopt) compgen -f -X '!*.so' -- "$word"; compgen -d -S / -- "$word" ;;
-	check) compgen -f -X '!*.@(so|yaml|yml)' -- "$word"; compgen -d -S / -- "$word" ;;
+	check)
+		# Three patterns: @(a|b) works only where extglob is on.
+		compgen -f -X '!*.so' -- "$word"
+		compgen -f -X '!*.yaml' -- "$word"
+		compgen -f -X '!*.yml' -- "$word"
+		compgen -d -S / -- "$word"
+		;;
 	esac
 }
 

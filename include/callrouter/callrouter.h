@@ -20,7 +20,7 @@
  * Threads: [set-up] one thread at a time; [call] any number of threads, each with a cr_thread of
  *its own; [any] any thread. Nothing here may be called from a signal handler. The library is never
  *unloaded. A forked child starts with the last view it inherited and counts nothing until it calls
- *cr_refresh().
+ *cr_refresh(), which also starts the library's thread again; calls of its parent are not its own.
  */
 #ifndef CALLROUTER_CALLROUTER_H
 #define CALLROUTER_CALLROUTER_H
@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-#define CR_API __attribute__((visibility("default")))
+#define CR_PUBLIC __attribute__((visibility("default")))
 
 #define CR_LIST_MAX 16 /* servers in a ticket: more than anybody tries for one call */
 
@@ -69,9 +69,10 @@ struct cr_ticket {
 		*server[CR_LIST_MAX]; /* in the order in which they are to be contacted */
 	/* Private from here on. */
 	uint32_t line[CR_LIST_MAX], incarnation[CR_LIST_MAX];
-	uint32_t at;         /* which one holds the reservation; n: none */
-	uint32_t slot_epoch; /* of the process slot that counts it; 0: uncounted */
+	uint32_t at;    /* which one is contacted; n: the list is at its end */
+	uint32_t epoch; /* of the counters that line[] belongs to; 0: counted nowhere */
 	int64_t cost_bytes;
+	bool is_held; /* the process's ledger has a reservation at at */
 };
 
 /**
@@ -79,11 +80,11 @@ struct cr_ticket {
  * comes. config: borrowed for the call, but for log_arg; *out: freed by cr_detach(); err: one line
  * on failure, or NULL. Returns 0, or a negative errno value. [set-up]
  */
-CR_API int cr_attach(const struct cr_config *config, struct cr **out, char *err, size_t err_len);
+CR_PUBLIC int cr_attach(const struct cr_config *config, struct cr **out, char *err, size_t err_len);
 
 /** Detach: ends the library's thread, gives back what is in progress. No other call may be running.
  * [set-up] */
-CR_API void cr_detach(struct cr *cr);
+CR_PUBLIC void cr_detach(struct cr *cr);
 
 /**
  * Take over the newest published state, answer the daemon's requests, load and unload routers.
@@ -91,18 +92,18 @@ CR_API void cr_detach(struct cr *cr);
  * not for the call path. Returns 1 if there was something new, 0 if not, or a negative errno value
  * (the old state stays in use). [set-up]
  */
-CR_API int cr_refresh(struct cr *cr);
+CR_PUBLIC int cr_refresh(struct cr *cr);
 
 /**
  * The number under which cr_route() knows a service; stays valid until cr_detach(), also if the
  * service comes or goes later. Takes a lock: not for the call path. Returns >= 0, -ENAMETOOLONG or
  * -ENOSPC (4096 different names). [any]
  */
-CR_API int cr_service(struct cr *cr, const char *name);
+CR_PUBLIC int cr_service(struct cr *cr, const char *name);
 
 /** The records of one calling thread, or NULL (no memory). Freed by cr_thread_free(). [any] */
-CR_API struct cr_thread *cr_thread_new(struct cr *cr);
-CR_API void cr_thread_free(struct cr_thread *thread);
+CR_PUBLIC struct cr_thread *cr_thread_new(struct cr *cr);
+CR_PUBLIC void cr_thread_free(struct cr_thread *thread);
 
 /**
  * Decide where a call goes and count it as in progress at the first server. No lock, no allocation,
@@ -110,12 +111,12 @@ CR_API void cr_thread_free(struct cr_thread *thread);
  * helps; ticket: overwritten. Every call that was routed must be ended with cr_end(). Returns the
  * number of servers in ticket, 0 with ticket->decided CR_REFUSED or CR_NOBODY. [call]
  */
-CR_API int cr_route(struct cr_thread *thread, int service, const struct cr_call *call,
-		    struct cr_ticket *ticket);
+CR_PUBLIC int cr_route(struct cr_thread *thread, int service, const struct cr_call *call,
+		       struct cr_ticket *ticket);
 
 /** The same decision, counted nowhere and reserving nothing; must not be ended. [call] */
-CR_API int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *call,
-			struct cr_ticket *ticket);
+CR_PUBLIC int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *call,
+			   struct cr_ticket *ticket);
 
 /** The server to contact first, or NULL. [any] */
 static inline const struct cr_server *cr_first(const struct cr_ticket *ticket)
@@ -127,23 +128,22 @@ static inline const struct cr_server *cr_first(const struct cr_ticket *ticket)
  * The current server did not serve the call: report how it failed and move the reservation to the
  * next. Returns it, or NULL when the list is at its end (cr_end() is still due). [call]
  */
-CR_API const struct cr_server *cr_next(struct cr_thread *thread, struct cr_ticket *ticket,
-				       enum cr_outcome outcome);
+CR_PUBLIC const struct cr_server *cr_next(struct cr_thread *thread, struct cr_ticket *ticket,
+					  enum cr_outcome outcome);
 
 /**
  * The call is over: report how and give the reservation back. latency_ns: from contacting the
  * current server to its answer, < 0: unknown. Must come once for every cr_route(), a second one has
  * no effect. [call]
  */
-CR_API void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum cr_outcome outcome,
-		   int64_t latency_ns);
+CR_PUBLIC void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum cr_outcome outcome,
+		      int64_t latency_ns);
 
-/** Fill call's now_ns from CLOCK_MONOTONIC_COARSE and random from it and the thread's own draw.
- * [call] */
-CR_API void cr_call_now(struct cr_thread *thread, struct cr_call *call);
+/** Fill call's now_ns from CLOCK_MONOTONIC_COARSE and random from the thread's own draw. [call] */
+CR_PUBLIC void cr_call_now(struct cr_thread *thread, struct cr_call *call);
 
 /** The version of the library, "1.0.0". [any] */
-CR_API const char *cr_version(void);
+CR_PUBLIC const char *cr_version(void);
 
 #ifdef __cplusplus
 }

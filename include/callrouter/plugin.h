@@ -83,8 +83,9 @@ struct cr_view {
 	const int64_t *const *metric_taken_ns; /* [k][i]: when that was measured */
 	const double *const *column;       /* [k][i]: the k-th of columns[], as rank() left it */
 	const struct cr_live *const *live; /* [i] */
-	uint64_t *shared;                  /* shared_words of this router, all processes; or NULL */
-	uint32_t hosts; /* data-plane hosts of the fleet, this one included; 0: unknown */
+	uint64_t *shared; /* shared_words of this router, all processes (without a counters file:
+			     this view's alone); NULL: it has none */
+	uint32_t hosts;   /* data-plane hosts of the fleet, this one included; 0: unknown */
 };
 
 struct cr_param {

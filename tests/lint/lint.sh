@@ -129,7 +129,7 @@ step_tidy()
 	[ -e $clang/compile_commands.json ] || { echo "$clang is not configured"; return 1; }
 	pattern="^$(printf '%s' "$PWD" | sed 's/[][\.*^$+?(){}|]/\\&/g')/(core|routers|collectors|daemon|dataplanes|plugins\.d)/"
 	run-clang-tidy -quiet -p $clang -j "$jobs" "$pattern" >$log 2>&1 && return 0
-	sed 's/\x1b\[[0-9;]*m//g' $log | grep -E '(error|warning):' -A 6 | head -n 200
+	sed 's/\x1b\[[0-9;]*m//g' $log | grep -E '(error|warning): .*\[' -A 2 | head -n 200
 	return 1
 }
 

@@ -57,13 +57,15 @@ check_files()
 		include/callrouter/order.h include/callrouter/callrouter.h \
 		lib*/**/libcallrouter.so lib*/**/pkgconfig/callrouter.pc \
 		lib*/**/callrouter/plugins.d/{heap_free,sorted,round_robin,random,snmp,http}.so \
-		lib/systemd/system/callrouterd.service lib/sysusers.d/callrouter.conf; do
+		lib/systemd/system/callrouterd.service lib/sysusers.d/callrouter.conf \
+		share/bash-completion/completions/callrouterctl \
+		share/man/man1/callrouterctl.1 share/man/man8/callrouterd.8; do
 		compgen -G "$prefix/$name" >/dev/null || scene_fail "not installed: $name"
 	done
 	grep -q "^ExecStart=$prefix/sbin/callrouterd " "$prefix/lib/systemd/system/callrouterd.service" ||
 		scene_fail "the service does not start the daemon that was installed"
 	quietly "$prefix/bin/callrouterctl" --help
-	scene_ok "programs, library, headers, plugins and service are installed"
+	scene_ok "programs, library, headers, plugins, manual pages and service are installed"
 }
 
 # The line that the authors' guide gives, to the letter, in a folder that has nothing but the source.

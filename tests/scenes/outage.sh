@@ -124,6 +124,15 @@ same "the long calls" "$(total failed <"$SCENE/long.log")" 0
 same "decided" "$(decided)" "$(awk '{ print $1 + 3 "\t" $2 "\t" $3 "\t" $4 }' <<<"$before")"
 scene_ok "totals and calls in progress outlive a clean stop and a kill, and end at 0"
 
+start_load short
+go_on short "$by_router"
+scene_kill callrouterd TERM
+start_daemon
+go_on short "$by_router"
+end_load short
+same "default decisions" "$(total default <<<"$totals")" 0
+scene_ok "a restart within stale_after is not even noticed: what was measured is still fresh"
+
 start_load stop
 go_on stop "$by_router"
 scene_kill callrouterd TERM

@@ -1,0 +1,500 @@
+/* test_fork.c - data planes as processes: what a forked child counts, and what is given back of
+ * those who died. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plugins/probe.h"
+#include "route_scene.h"
+
+#define HOLD_FOR_EVER (-1) /* an act's result: the process then waits to be killed */
+
+/** Another process. What it does says numbers, that the test compares. */
+struct other {
+	pid_t pid;
+	int from;
+};
+
+/* The process's side: no assertion works there. */
+static int said_to;
+
+static void say(int64_t number)
+{
+	if (write(said_to, &number, sizeof number) != (ssize_t)sizeof number)
+		_exit(2);
+}
+
+static void say_all(struct scene *s)
+{
+	say((int64_t)run_inflight(&s->run, "ms1"));
+	say((int64_t)atomic_load(&run_line(&s->run, "ms1")->calls));
+	say((int64_t)atomic_load(&run_line(&s->run, "ms1")->failures));
+	say((int64_t)count_of(s, CR_ROUTER_DECIDED));
+}
+
+typedef int act_fn(struct scene *s);
+
+static struct other other_start(struct scene *s, act_fn *act)
+{
+	struct other other;
+	int pipe_fds[2];
+
+	cr_assert_eq(pipe2(pipe_fds, O_CLOEXEC), 0);
+	other.pid = fork();
+	cr_assert_geq(other.pid, 0);
+	if (other.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* of the test, should it fail */
+		said_to = pipe_fds[1];
+		if (act(s) == HOLD_FOR_EVER)
+			for (;;)
+				pause();
+		_exit(0);
+	}
+	close(pipe_fds[1]);
+	other.from = pipe_fds[0];
+	return other;
+}
+
+static int64_t hear(const struct other *other)
+{
+	int64_t number = INT64_MIN;
+
+	cr_expect_eq(read(other->from, &number, sizeof number), (ssize_t)sizeof number,
+		     "the other process is gone");
+	return number;
+}
+
+static void expect_said(const struct other *other, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+	cr_expect_eq(hear(other), a);
+	cr_expect_eq(hear(other), b);
+	cr_expect_eq(hear(other), c);
+	cr_expect_eq(hear(other), d);
+}
+
+static void other_end(struct other *other, bool kill_it)
+{
+	int status = 0;
+
+	if (kill_it)
+		kill(other->pid, SIGKILL);
+	waitpid(other->pid, &status, 0);
+	if (!kill_it)
+		cr_expect_eq(status, 0, "it ended with %d", status);
+	close(other->from);
+}
+
+static void scene_of_forks(struct scene *s, bool attach)
+{
+	scene_open(s, 2);
+	s->orders->router = says(s, "say=all\n");
+	run_publish(&s->run, s->plan);
+	if (attach)
+		scene_attach(s);
+}
+
+/*** Children ***/
+
+static int act_without_refresh(struct scene *s)
+{
+	struct cr_ticket own;
+
+	say(cr_route(s->thread, s->service, &s->call, &own));
+	say(own.decided);
+	cr_next(s->thread, &own, CR_FAILED);
+	cr_end(s->thread, &own, CR_FAILED, 1);
+	cr_end(s->thread, &s->ticket, CR_FAILED, 1); /* its parent's */
+	say_all(s);
+	return 0;
+}
+
+Test(fork, a_child_that_does_not_refresh_routes_and_counts_nothing)
+{
+	struct other child;
+	struct scene s;
+
+	scene_of_forks(&s, true);
+	cr_assert_eq(cr_route(s.thread, s.service, &s.call, &s.ticket), 2);
+	child = other_start(&s, act_without_refresh);
+	cr_expect_eq(hear(&child), 2);
+	cr_expect_eq(hear(&child), CR_ROUTER_DECIDED);
+	expect_said(&child, 1, 1, 0, 1);
+	other_end(&child, false);
+	cr_expect_eq(counters_reap(s.run.counters, NULL, NULL), 0);
+	expect_held(&s, "ms1", 1, 0);
+	cr_end(s.thread, &s.ticket, CR_OK, 1);
+	expect_held(&s, "ms1", 0, 0);
+	scene_close(&s);
+}
+
+static int act_with_refresh(struct scene *s)
+{
+	struct cr_ticket own;
+
+	say(cr_refresh(s->cr));
+	cr_end(s->thread, &s->ticket, CR_FAILED, 1); /* its parent's: dropped */
+	say(cr_route(s->thread, s->service, &s->call, &own));
+	say_all(s);
+	return HOLD_FOR_EVER;
+}
+
+Test(fork, a_child_that_refreshes_has_a_slot_of_its_own_and_drops_its_parent_s_calls)
+{
+	struct other child;
+	struct scene s;
+
+	scene_of_forks(&s, true);
+	cr_assert_eq(cr_route(s.thread, s.service, &s.call, &s.ticket), 2);
+	child = other_start(&s, act_with_refresh);
+	cr_expect_eq(hear(&child), 1);
+	cr_expect_eq(hear(&child), 2);
+	expect_said(&child, 2, 2, 0, 2);
+	expect_held(&s, "ms1", 2, 0);
+	cr_expect_eq(counters_reap(s.run.counters, NULL, NULL), 0);
+	other_end(&child, true);
+	cr_expect_eq(counters_reap(s.run.counters, NULL, NULL), 1);
+	expect_held(&s, "ms1", 1, 0);
+	cr_end(s.thread, &s.ticket, CR_OK, 1);
+	expect_held(&s, "ms1", 0, 0);
+	scene_close(&s);
+}
+
+static int act_detach(struct scene *s)
+{
+	cr_detach(s->cr);
+	say(1);
+	return 0;
+}
+
+static int act_refresh_and_detach(struct scene *s)
+{
+	struct cr_ticket own;
+
+	cr_refresh(s->cr);
+	cr_route(s->thread, s->service, &s->call, &own);
+	cr_detach(s->cr);
+	say(1);
+	return 0;
+}
+
+static uint64_t generation_of(struct scene *s)
+{
+	struct cr_ticket ticket;
+
+	cr_route_dry(s->thread, s->service, &s->call, &ticket);
+	return ticket.generation;
+}
+
+static void expect_detaching_child_is_harmless(bool start_thread, act_fn *act)
+{
+	struct other child;
+	struct scene s;
+
+	scene_of_forks(&s, false);
+	s.cr = run_attach_with(&s.run, "test", start_thread);
+	s.thread = cr_thread_new(s.cr);
+	s.service = cr_service(s.cr, "orders");
+	cr_assert_eq(cr_route(s.thread, s.service, &s.call, &s.ticket), 2);
+	child = other_start(&s, act);
+	cr_expect_eq(hear(&child), 1);
+	other_end(&child, false);
+	cr_expect_eq(counters_slots_used(s.run.counters) > 0, true);
+	cr_expect_eq(counters_reap(s.run.counters, NULL, NULL), 0);
+	expect_held(&s, "ms1", 1, 0);
+	run_publish(&s.run, s.plan);
+	if (!start_thread)
+		cr_expect_eq(cr_refresh(s.cr), 1);
+	while (generation_of(&s) < 2) /* the parent's thread is still at work */
+		sched_yield();
+	cr_end(s.thread, &s.ticket, CR_OK, 1);
+	expect_held(&s, "ms1", 0, 0);
+	scene_close(&s);
+}
+
+Test(fork, a_child_that_detaches_does_no_harm_to_its_parent, .timeout = 60)
+{
+	expect_detaching_child_is_harmless(false, act_detach);
+	expect_detaching_child_is_harmless(true, act_detach);
+	expect_detaching_child_is_harmless(false, act_refresh_and_detach);
+	expect_detaching_child_is_harmless(true, act_refresh_and_detach);
+}
+
+static int act_follow(struct scene *s)
+{
+	say(cr_refresh(s->cr));
+	while (generation_of(s) < 2) /* without a refresh of its own */
+		sched_yield();
+	say(2);
+	cr_detach(s->cr);
+	return 0;
+}
+
+Test(fork, the_library_s_thread_starts_again_in_a_child_that_refreshes, .timeout = 60)
+{
+	struct other child;
+	struct scene s;
+
+	scene_of_forks(&s, false);
+	s.cr = run_attach_with(&s.run, "test", true);
+	s.thread = cr_thread_new(s.cr);
+	s.service = cr_service(s.cr, "orders");
+	child = other_start(&s, act_follow);
+	cr_expect_eq(hear(&child), 1);
+	run_publish(&s.run, s.plan);
+	cr_expect_eq(hear(&child), 2);
+	other_end(&child, false);
+	scene_close(&s);
+}
+
+static int act_draw(struct scene *s)
+{
+	struct cr_call call = { .now_ns = 0 };
+
+	cr_refresh(s->cr);
+	cr_call_now(s->thread, &call);
+	say((int64_t)call.random);
+	return 0;
+}
+
+Test(fork, children_do_not_draw_the_same_numbers)
+{
+	struct other one, two;
+	struct scene s;
+
+	scene_of_forks(&s, true);
+	one = other_start(&s, act_draw);
+	two = other_start(&s, act_draw);
+	cr_expect_neq(hear(&one), hear(&two));
+	other_end(&one, false);
+	other_end(&two, false);
+	scene_close(&s);
+}
+
+static void *publish_many(void *arg)
+{
+	struct scene *s = arg;
+
+	for (int i = 0; i < 400; i++) {
+		s->orders->router = says(s, i % 2 == 0 ? "say=all\n" : "say=reversed\n");
+		run_publish(&s->run, s->plan);
+		sched_yield();
+	}
+	return NULL;
+}
+
+static int act_route(struct scene *s)
+{
+	say(cr_refresh(s->cr) >= 0 && cr_route(s->thread, s->service, &s->call, &s->ticket) == 2 &&
+	    cr_service(s->cr, "another") >= 0);
+	return 0;
+}
+
+Test(fork, a_child_is_sound_whatever_the_library_s_thread_was_doing, .timeout = 100)
+{
+	pthread_t publisher;
+	struct scene s;
+
+	scene_of_forks(&s, false);
+	s.cr = run_attach_with(&s.run, "test", true);
+	s.thread = cr_thread_new(s.cr);
+	s.service = cr_service(s.cr, "orders");
+	cr_assert_eq(pthread_create(&publisher, NULL, publish_many, &s), 0);
+	for (int i = 0; i < 60; i++) {
+		struct other child = other_start(&s, act_route);
+
+		cr_expect_eq(hear(&child), 1);
+		other_end(&child, false);
+	}
+	pthread_join(publisher, NULL);
+	cr_expect_eq(counters_reap(s.run.counters, NULL, NULL), 60);
+	expect_held(&s, "ms1", 0, 0);
+	expect_held(&s, "ms2", 0, 0);
+	scene_close(&s);
+}
+
+/* A fork of which libc knows nothing: only the page that the kernel empties tells. */
+Test(fork, a_child_by_a_bare_system_call_notices_at_its_first_refresh)
+{
+	struct other child;
+	int pipe_fds[2];
+	struct scene s;
+
+	scene_of_forks(&s, true);
+	cr_assert_eq(cr_route(s.thread, s.service, &s.call, &s.ticket), 2);
+	cr_assert_eq(pipe2(pipe_fds, O_CLOEXEC), 0);
+	child.pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	cr_assert_geq(child.pid, 0);
+	if (child.pid == 0) {
+		said_to = pipe_fds[1];
+		act_with_refresh(&s);
+		syscall(SYS_exit_group, 0);
+	}
+	close(pipe_fds[1]);
+	child.from = pipe_fds[0];
+	cr_expect_eq(hear(&child), 1);
+	cr_expect_eq(hear(&child), 2);
+	expect_said(&child, 2, 2, 0, 2);
+	other_end(&child, false);
+	cr_expect_eq(counters_reap(s.run.counters, NULL, NULL), 1);
+	expect_held(&s, "ms1", 1, 0);
+	scene_close(&s);
+}
+
+/*** The dead ***/
+
+static int act_attach_and_hold(struct scene *s)
+{
+	scene_attach(s);
+	s->call.cost_bytes = 300;
+	say(cr_route(s->thread, s->service, &s->call, &s->ticket));
+	return HOLD_FOR_EVER;
+}
+
+static int act_in_a_pid_namespace(struct scene *s)
+{
+	pid_t pid = unshare(CLONE_NEWPID) < 0 ? -1 : fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		return act_attach_and_hold(s);
+	}
+	if (pid < 0)
+		say(-1);
+	else
+		waitpid(pid, NULL, 0);
+	return HOLD_FOR_EVER;
+}
+
+static void keep_death(void *arg, const struct counters_death *death)
+{
+	*(struct counters_death *)arg = *death;
+}
+
+static void expect_given_back(act_fn *act)
+{
+	struct counters_death death = { 0 };
+	struct other other;
+	struct scene s;
+	int64_t said;
+
+	scene_of_forks(&s, false);
+	other = other_start(&s, act);
+	said = hear(&other);
+	if (said < 0) {
+		other_end(&other, true);
+		scene_close(&s);
+		cr_skip("no new pid namespace may be made here");
+	}
+	cr_expect_eq(said, 2);
+	expect_held(&s, "ms1", 1, 300);
+	cr_expect_eq(counters_reap(s.run.counters, keep_death, &death), 0);
+	other_end(&other, true);
+	/* the one in the namespace dies after its parent */
+	while (counters_reap(s.run.counters, keep_death, &death) == 0)
+		sched_yield();
+	cr_expect_str_eq(death.program, "test");
+	cr_expect_eq(death.inflight, 1);
+	cr_expect_eq(death.running_seq, 0);
+	expect_held(&s, "ms1", 0, 0);
+	cr_expect_eq(counters_slots_used(s.run.counters), 0);
+	scene_close(&s);
+}
+
+Test(fork, what_a_killed_process_held_is_given_back, .timeout = 30)
+{
+	expect_given_back(act_attach_and_hold);
+}
+
+Test(fork, what_a_process_in_another_pid_namespace_held_is_given_back_too, .timeout = 30)
+{
+	expect_given_back(act_in_a_pid_namespace);
+}
+
+/* A master with a worker: the worker lives on, with or without ever having refreshed. */
+static int act_as_master(struct scene *s, bool worker_refreshes)
+{
+	pid_t pid;
+
+	scene_attach(s);
+	cr_route(s->thread, s->service, &s->call, &s->ticket);
+	pid = fork();
+	if (pid == 0) {
+		if (worker_refreshes) {
+			cr_refresh(s->cr);
+			cr_route(s->thread, s->service, &s->call, &s->ticket);
+		}
+		say(getpid());
+	}
+	return HOLD_FOR_EVER;
+}
+
+static int act_master_of_idle(struct scene *s)
+{
+	return act_as_master(s, false);
+}
+
+static int act_master_of_busy(struct scene *s)
+{
+	return act_as_master(s, true);
+}
+
+static void expect_death_of_master_is_noticed(act_fn *act, uint32_t worker_calls)
+{
+	struct counters_death death = { 0 };
+	struct other master;
+	struct scene s;
+	pid_t worker;
+
+	scene_of_forks(&s, false);
+	master = other_start(&s, act);
+	worker = (pid_t)hear(&master);
+	expect_held(&s, "ms1", 1 + worker_calls, 0);
+	other_end(&master, true);
+	cr_expect_eq(kill(worker, 0), 0, "the worker lives");
+	cr_expect_eq(counters_reap(s.run.counters, keep_death, &death), 1);
+	cr_expect_eq(death.inflight, 1);
+	cr_expect_eq(death.pid, master.pid);
+	expect_held(&s, "ms1", worker_calls, 0);
+	kill(worker, SIGKILL);
+	while (worker_calls > 0 && counters_reap(s.run.counters, keep_death, &death) == 0)
+		sched_yield();
+	expect_held(&s, "ms1", 0, 0);
+	scene_close(&s);
+}
+
+Test(fork, a_parent_s_death_is_noticed_while_its_child_lives, .timeout = 30)
+{
+	expect_death_of_master_is_noticed(act_master_of_idle, 0);
+	expect_death_of_master_is_noticed(act_master_of_busy, 1);
+}
+
+static int act_die_in_route(struct scene *s)
+{
+	scene_attach(s);
+	s->call.method = (struct cr_str){ "die", 3 };
+	cr_route(s->thread, s->service, &s->call, &s->ticket);
+	return HOLD_FOR_EVER;
+}
+
+Test(fork, whoever_attaches_after_a_crash_in_route_does_not_ask_that_router)
+{
+	struct other other;
+	struct scene s;
+
+	scene_open(&s, 2);
+	s.orders->router = probe(&s, "");
+	s.orders->preset = says(&s, "say=reversed\n");
+	run_publish(&s.run, s.plan);
+	other = other_start(&s, act_die_in_route);
+	waitpid(other.pid, NULL, 0);
+	close(other.from);
+	scene_attach(&s); /* no daemon has looked */
+	expect_call(&s, "ms2 ms1", CR_DEFAULT_DECIDED, CR_REASON_QUARANTINED);
+	cr_expect_eq(count_mappings("probe.2.so"), 0);
+	scene_close(&s);
+}

@@ -1,0 +1,356 @@
+/* test_ranker.c - rankers as real processes: this program is its own ranker. */
+#include <dirent.h>
+#include <signal.h>
+
+#include <criterion/criterion.h>
+#include <event2/event.h>
+
+#include "clock.h"
+#include "ranker.h"
+#include "shared_files.h"
+
+#define ACTS TEST_PLUGINS_DIR "/acts.so"
+
+static struct event_base *base;
+static struct image_header *image;
+
+/* What a ranker told, in order. */
+static struct {
+	enum ranker_event event[8];
+	size_t n;
+	struct err err;
+} told;
+
+static void set_up(void)
+{
+	/* Criterion's mark on processes of its own: our rankers would be taken for such. */
+	unsetenv("BXFI_MAP");
+	base = event_base_new();
+	cr_assert(base != NULL);
+	image = sample_image(0);
+}
+
+static size_t count_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	size_t n = 0;
+
+	cr_assert(dir != NULL);
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* The process id of our one child, 0 without any. */
+static pid_t child(void)
+{
+	char text[64] = "";
+	FILE *file = fopen("/proc/thread-self/children", "r");
+
+	cr_assert(file != NULL);
+	if (fgets(text, sizeof text, file) == NULL)
+		text[0] = '\0';
+	(void)fclose(file);
+	return (pid_t)strtol(text, NULL, 10);
+}
+
+static void tear_down(void)
+{
+	cr_expect_eq(child(), 0, "a ranker is left behind");
+	free(image);
+	event_base_free(base);
+}
+
+TestSuite(ranker, .init = set_up, .fini = tear_down, .timeout = 30);
+
+static void heard(void *arg, struct ranker *ranker, enum ranker_event event, const struct err *err)
+{
+	(void)arg;
+	(void)ranker;
+	cr_assert_lt(told.n, 8u);
+	told.event[told.n++] = event;
+	if (err != NULL)
+		told.err = *err;
+}
+
+static struct ranker *start_with(const char *options, const void *saved, size_t saved_len)
+{
+	const struct ranker_load load = { .path = ACTS,
+					  .plugin = "acts",
+					  .service = "orders",
+					  .options = options,
+					  .saved = saved,
+					  .saved_len = saved_len };
+	struct err err = { 0 };
+	struct ranker *ranker = ranker_start(base, &load, heard, NULL, &err);
+
+	cr_assert(ranker != NULL, "%s", err.text);
+	told.n = 0;
+	return ranker;
+}
+
+static struct ranker *start(const char *options)
+{
+	return start_with(options, NULL, 0);
+}
+
+static void stop_waiting(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	event_base_loopbreak(arg);
+}
+
+/* Turn the loop until it has told n times; at most 10 s. */
+static void wait_for(size_t n)
+{
+	const struct timeval limit = { .tv_sec = 10 };
+	struct event *timer = evtimer_new(base, stop_waiting, base);
+	const int64_t until = clock_now_ns() + 10 * CLOCK_S;
+
+	evtimer_add(timer, &limit);
+	while (told.n < n && clock_now_ns() < until)
+		event_base_loop(base, EVLOOP_ONCE);
+	event_free(timer);
+	cr_assert_geq(told.n, n);
+}
+
+static void rank(struct ranker *ranker)
+{
+	told.n = 0;
+	ranker_rank(ranker, image, 0);
+}
+
+/*** Looking into a file ***/
+
+Test(ranker, a_plugin_says_what_it_is)
+{
+	struct ranker_facts *facts;
+	struct err err = { 0 };
+
+	cr_assert_eq(ranker_describe(ACTS, "acts", &facts, &err), 0, "%s", err.text);
+	cr_expect_eq(facts->kind, PLUGIN_ROUTER);
+	cr_expect_str_eq(facts->name, "acts");
+	cr_expect_str_eq(facts->version, "1.5.0");
+	cr_expect_str_eq(facts->summary, "does what it is told");
+	cr_expect_eq(facts->flags, (uint32_t)IMAGE_HAS_RANK);
+	cr_expect_str_eq(facts->columns[0], "ranked");
+	cr_expect(facts->columns[1] == NULL);
+	cr_expect_eq(facts->n_columns, 1u);
+	cr_expect_str_eq(facts->options[1].name, "rank");
+	cr_expect_str_eq(facts->options[1].choices[8], "leave");
+	cr_expect(facts->options[2].name == NULL);
+	ranker_facts_free(facts);
+}
+
+Test(ranker, a_file_that_is_no_plugin_or_has_another_name_is_refused)
+{
+	struct ranker_facts *facts;
+	struct err err = { 0 };
+
+	cr_expect_lt(ranker_describe("/etc/hostname", NULL, &facts, &err), 0);
+	cr_expect(facts == NULL);
+	cr_expect_lt(ranker_describe(ACTS, "other", &facts, &err), 0);
+	cr_expect(strstr(err.text, "its .name is \"acts\"") != NULL, "%s", err.text);
+}
+
+Test(ranker, a_check_opens_and_a_trial_tries)
+{
+	struct ranker_load load = { .path = ACTS, .plugin = "acts", .service = "orders" };
+	struct err err = { 0 };
+
+	cr_expect_eq(ranker_check(&load, false, &err), 0, "%s", err.text);
+	cr_expect_eq(ranker_check(&load, true, &err), 0, "%s", err.text);
+	load.options = "open=refuses\n";
+	cr_expect_eq(ranker_check(&load, false, &err), -EINVAL);
+	cr_expect_str_eq(err.text, "acts: open: it was told to refuse");
+	load.options = "open=crashes\n";
+	cr_expect_eq(ranker_check(&load, false, &err), -ECHILD);
+	cr_expect(strstr(err.text, "in open()") != NULL, "%s", err.text);
+	load.options = "open=loops\n";
+	cr_expect_eq(ranker_check(&load, true, &err), -ETIMEDOUT);
+	cr_expect_str_eq(err.text, ACTS " did not return within 2 s in open()");
+	load.options = "colour=red\n";
+	cr_expect_lt(ranker_check(&load, false, &err), 0);
+	cr_expect(strstr(err.text, "no option \"colour\"") != NULL, "%s", err.text);
+}
+
+/*** Ranking ***/
+
+Test(ranker, one_that_is_good_is_tried_ranks_and_saves)
+{
+	struct ranker *ranker = start("rank=reverse\n");
+	const struct ranker_answer *answer;
+	uint32_t saved;
+	size_t len;
+
+	ranker_try(ranker, image, 0);
+	wait_for(1);
+	cr_assert_eq(told.event[0], RANKER_TRIED, "%s", told.err.text);
+	cr_expect(!ranker_is_busy(ranker));
+	rank(ranker);
+	cr_expect(ranker_is_busy(ranker));
+	wait_for(1);
+	cr_assert_eq(told.event[0], RANKER_RANKED);
+	answer = ranker_answer(ranker);
+	cr_expect_eq(answer->generation, 1u);
+	cr_expect_eq(answer->verdict, 2);
+	cr_expect_eq(answer->n, 2u);
+	cr_expect_eq(answer->n_rows, 3u);
+	cr_expect_eq(answer->order[0], 1u);
+	cr_expect_eq(answer->order[1], 0u);
+	cr_expect_eq(answer->n_columns, 1u);
+	memcpy(&saved, ranker_saved(ranker, &len), sizeof saved);
+	cr_assert_eq(len, 4u);
+	cr_expect_eq(answer->column[2], saved);
+	ranker_free(ranker);
+}
+
+Test(ranker, a_successor_is_opened_with_what_was_saved)
+{
+	const uint32_t saved = 41;
+	struct ranker *ranker = start_with("", &saved, sizeof saved);
+
+	rank(ranker); /* at once: before it has said that it is there */
+	wait_for(1);
+	cr_assert_eq(told.event[0], RANKER_RANKED);
+	cr_expect_eq(ranker_answer(ranker)->column[0], 42);
+	ranker_free(ranker);
+}
+
+Test(ranker, what_rank_returns_is_told_as_it_is)
+{
+	static const struct {
+		const char *options;
+		int32_t verdict;
+	} cases[] = { { "rank=default\n", CR_DEFAULT },
+		      { "rank=refuse\n", CR_REFUSE },
+		      { "rank=fail\n", -EIO },
+		      { "rank=twice\n", 2 } };
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct ranker *ranker = start(cases[i].options);
+
+		rank(ranker);
+		wait_for(1);
+		cr_expect_eq(told.event[0], RANKER_RANKED);
+		cr_expect_eq(ranker_answer(ranker)->verdict, cases[i].verdict, "%s",
+			     cases[i].options);
+		cr_expect_eq(ranker_answer(ranker)->n_rows, 3u);
+		ranker_free(ranker);
+	}
+}
+
+Test(ranker, a_slow_rank_is_late_and_its_answer_comes_all_the_same)
+{
+	struct ranker *ranker = start("rank=slow\n");
+	const int64_t began_ns = clock_now_ns();
+
+	rank(ranker);
+	wait_for(1);
+	cr_assert_eq(told.event[0], RANKER_LATE);
+	cr_expect_geq(clock_now_ns() - began_ns, 500 * CLOCK_MS);
+	cr_expect_eq(told.err.code, -ETIME);
+	cr_expect_str_eq(told.err.text, "acts: rank() is past its deadline of 500 ms");
+	cr_expect(ranker_is_busy(ranker));
+	wait_for(2);
+	cr_expect_eq(told.event[1], RANKER_RANKED);
+	cr_expect_eq(ranker_answer(ranker)->verdict, 2);
+	ranker_free(ranker);
+}
+
+/*** Ends ***/
+
+static void expect_death(struct ranker *ranker, int code, const char *text)
+{
+	wait_for(1);
+	cr_assert_eq(told.event[told.n - 1], RANKER_DEAD);
+	cr_expect_eq(told.err.code, code, "%d: %s", told.err.code, told.err.text);
+	cr_expect_str_eq(told.err.text, text);
+	cr_expect(!ranker_is_busy(ranker));
+	ranker_free(ranker);
+}
+
+Test(ranker, one_that_refuses_to_open_says_why)
+{
+	struct ranker *ranker = start("open=refuses\n");
+
+	ranker_try(ranker, NULL, 0);
+	expect_death(ranker, -EINVAL, "acts: open: it was told to refuse");
+}
+
+Test(ranker, nonsense_does_not_pass_a_trial_on_the_real_servers)
+{
+	struct ranker *ranker = start("rank=twice\n");
+
+	ranker_try(ranker, NULL, 0);
+	wait_for(1);
+	cr_expect_eq(told.event[0], RANKER_TRIED, "it behaves on made-up ones");
+	told.n = 0;
+	ranker_try(ranker, image, 0);
+	expect_death(ranker, -EINVAL, "rank() listed a server twice: each row may come once");
+}
+
+Test(ranker, one_that_crashes_in_rank_is_told_with_its_signal)
+{
+	struct ranker *ranker = start("rank=crash\n");
+
+	rank(ranker);
+	expect_death(ranker, -ECHILD, "acts crashed in rank() (signal 6, SIGABRT)");
+}
+
+Test(ranker, one_that_ends_its_process_is_told)
+{
+	struct ranker *ranker = start("rank=leave\n");
+
+	rank(ranker);
+	expect_death(ranker, -ECHILD, "acts ended its process in rank()");
+}
+
+Test(ranker, one_that_loops_is_late_and_then_ended)
+{
+	struct ranker *ranker = start("rank=loop\n");
+	const int64_t began_ns = clock_now_ns();
+
+	rank(ranker);
+	wait_for(1);
+	cr_expect_eq(told.event[0], RANKER_LATE);
+	wait_for(2);
+	cr_expect_geq(clock_now_ns() - began_ns, 2 * CLOCK_S);
+	expect_death(ranker, -ETIMEDOUT, "acts did not return within 2 s in rank(): it was ended");
+}
+
+Test(ranker, one_that_is_killed_from_outside_is_not_called_a_crash)
+{
+	struct ranker *ranker = start("");
+
+	rank(ranker);
+	wait_for(1);
+	told.n = 0;
+	cr_assert_gt(child(), 0);
+	kill(child(), SIGKILL);
+	expect_death(ranker, -EINTR, "acts: its process was killed from outside");
+}
+
+Test(ranker, fifty_of_them_leave_no_process_and_no_descriptor_behind)
+{
+	const size_t before = count_entries("/proc/self/fd");
+
+	for (int i = 0; i < 50; i++) {
+		struct ranker *ranker = start(i % 2 == 0 ? "" : "rank=crash\n");
+
+		rank(ranker);
+		if (i % 3 != 0) /* else: freed while it is at it */
+			wait_for(1);
+		ranker_free(ranker);
+	}
+	cr_expect_eq(count_entries("/proc/self/fd"), before);
+}
+
+/* Criterion has the main(): glibc hands its arguments to constructors, too. */
+__attribute__((constructor)) static void be_a_ranker(int argc, char **argv)
+{
+	if (ranker_is_me(argc, argv))
+		_exit(ranker_main(argc, argv));
+}

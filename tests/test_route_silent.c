@@ -1,0 +1,227 @@
+/* test_route_silent.c - the call path allocates nothing and makes no system call: shown by counting
+ * every allocation of the process, and by a kernel that kills it at the first system call. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/allocator_interface.h>
+#endif
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "route_scene.h"
+
+#define CALLS 100000
+
+/*** Every allocation and release of this process is counted ***/
+
+static _Atomic unsigned long n_allocations;
+
+#ifdef __SANITIZE_ADDRESS__
+/* ASan has its own allocator, which calls these. */
+static void note_malloc(const volatile void *at, size_t bytes)
+{
+	(void)at;
+	(void)bytes;
+	atomic_fetch_add(&n_allocations, 1);
+}
+
+static void note_free(const volatile void *at)
+{
+	(void)at;
+	atomic_fetch_add(&n_allocations, 1);
+}
+
+static void count_allocations(void)
+{
+	cr_assert_gt(__sanitizer_install_malloc_and_free_hooks(note_malloc, note_free), 0);
+}
+#else
+/* glibc's own, under the names that it keeps for this. */
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t n, size_t bytes);
+void *__libc_realloc(void *at, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+void __libc_free(void *at);
+
+void *malloc(size_t bytes)
+{
+	atomic_fetch_add(&n_allocations, 1);
+	return __libc_malloc(bytes);
+}
+
+void *calloc(size_t n, size_t bytes)
+{
+	atomic_fetch_add(&n_allocations, 1);
+	return __libc_calloc(n, bytes);
+}
+
+void *realloc(void *at, size_t bytes)
+{
+	atomic_fetch_add(&n_allocations, 1);
+	return __libc_realloc(at, bytes);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+	atomic_fetch_add(&n_allocations, 1);
+	return __libc_memalign(alignment, bytes);
+}
+
+void free(void *at)
+{
+	atomic_fetch_add(&n_allocations, 1);
+	__libc_free(at);
+}
+
+static void count_allocations(void)
+{
+}
+#endif
+
+TestSuite(route_silent, .init = count_allocations);
+
+/*** Calls of every kind ***/
+
+static const char *const answers[] = { "say=all\n",     "say=reversed\n", "say=two\n",
+				       "say=default\n", "say=refuse\n",   "say=error\n",
+				       "say=forged\n",  "say=repeated\n", "say=excess\n" };
+
+#define N_ANSWERS (sizeof answers / sizeof *answers)
+
+/** Everything that a caller does with one call. */
+static void call_once(struct scene *s, int i)
+{
+	struct cr_ticket ticket;
+
+	cr_call_now(s->thread, &s->call);
+	s->call.cost_bytes = i;
+	cr_route(s->thread, s->service, &s->call, &ticket);
+	if (i % 3 == 0)
+		cr_next(s->thread, &ticket, CR_FAILED);
+	cr_end(s->thread, &ticket, i % 2 == 0 ? CR_OK : CR_TIMED_OUT, i);
+	cr_route_dry(s->thread, s->service, &s->call, &ticket);
+}
+
+static void scene_of_answer(struct scene *s, struct plan_side router)
+{
+	s->orders->router = router;
+	s->orders->router.fresh_until_ns = INT64_MAX;
+	scene_publish(s);
+}
+
+static void scene_of_silence(struct scene *s)
+{
+	scene_open(s, 8);
+	s->orders->preset =
+		plan_route("round_robin", run_stage(&s->run, PLUGINS_DIR, "round_robin", 50), 50);
+	s->orders->preset.shared_words = 1;
+	scene_attach(s);
+}
+
+static void expect_no_allocation(struct scene *s, struct plan_side router)
+{
+	unsigned long before;
+
+	scene_of_answer(s, router);
+	before = atomic_load(&n_allocations);
+	for (int i = 0; i < CALLS / 10; i++)
+		call_once(s, i);
+	cr_expect_eq(atomic_load(&n_allocations), before);
+}
+
+Test(route_silent, the_counter_of_allocations_counts)
+{
+	const unsigned long before = atomic_load(&n_allocations);
+
+	free(malloc(1000));
+	cr_expect_geq(atomic_load(&n_allocations), before + 2);
+}
+
+Test(route_silent, a_call_allocates_nothing, .timeout = 60)
+{
+	struct scene s;
+
+	scene_of_silence(&s);
+	for (size_t i = 0; i < N_ANSWERS; i++)
+		expect_no_allocation(&s, says(&s, answers[i]));
+	expect_no_allocation(&s, ranked(&s, NULL));
+	expect_no_allocation(&s, (struct plan_side){ .plugin = NULL });
+	scene_close(&s);
+}
+
+/* Only read, write, and exit of the thread are left: anything else is SIGKILL. */
+static _Noreturn void call_under_seccomp(struct scene *s, bool then_getpid)
+{
+	cr_refresh(s->cr);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) < 0)
+		_exit(77);
+	for (int i = 0; i < CALLS; i++)
+		call_once(s, i);
+	if (then_getpid)
+		syscall(SYS_getppid);
+	syscall(SYS_exit, 42);
+	__builtin_trap();
+}
+
+static int status_under_seccomp(struct scene *s, bool then_getpid)
+{
+	int status = -1;
+	const pid_t pid = fork();
+
+	if (pid == 0)
+		call_under_seccomp(s, then_getpid);
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+static uint64_t count_all(const struct scene *s)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < CR_DECIDED_COUNT; i++)
+		sum += count_of(s, (enum cr_decided)i);
+	return sum;
+}
+
+static void expect_no_system_call(struct scene *s, struct plan_side router)
+{
+	const uint64_t before = count_all(s);
+	int status;
+
+	scene_of_answer(s, router);
+	status = status_under_seccomp(s, false);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		cr_skip("no seccomp here");
+	cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 42, "it ended with %x", status);
+	/* the calls were real ones, counted in a slot of the child's */
+	cr_expect_eq(count_all(s), before + CALLS);
+	cr_expect_eq(counters_reap(s->run.counters, NULL, NULL), 1);
+}
+
+Test(route_silent, a_call_makes_no_system_call, .timeout = 100)
+{
+	struct scene s;
+
+	scene_of_silence(&s);
+	for (size_t i = 0; i < N_ANSWERS; i++)
+		expect_no_system_call(&s, says(&s, answers[i]));
+	expect_no_system_call(&s, ranked(&s, NULL));
+	expect_no_system_call(&s, (struct plan_side){ .plugin = NULL });
+	scene_close(&s);
+}
+
+Test(route_silent, the_kernel_would_have_noticed)
+{
+	struct scene s;
+	int status;
+
+	scene_of_silence(&s);
+	scene_of_answer(&s, says(&s, "say=all\n"));
+	status = status_under_seccomp(&s, true);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		cr_skip("no seccomp here");
+	cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "it ended with %x", status);
+	scene_close(&s);
+}
