@@ -201,7 +201,7 @@ static const struct spot *world_spot(const struct world *world, int service)
 {
 	int16_t at;
 
-	if (world->image == NULL || service < 0 || service >= WORLD_NAMES_MAX)
+	if (service < 0 || service >= WORLD_NAMES_MAX)
 		return NULL;
 	at = atomic_load_explicit(&world->by_name[service], memory_order_relaxed);
 	return at < 0 ? NULL : &world->spot[at];
@@ -211,18 +211,23 @@ static const struct spot *world_route(struct cr_thread *thread, const struct wor
 				      int service, const struct cr_call *call,
 				      struct cr_ticket *ticket)
 {
-	const struct spot *spot = world_spot(world, service);
+	const struct spot *spot;
 
 	ticket->n = 0;
 	ticket->at = 0;
 	ticket->epoch = 0;
 	ticket->is_held = false;
 	ticket->decided = CR_NOBODY;
-	ticket->generation = world->image != NULL ? world->image->generation : 0;
+	ticket->generation = 0;
 	ticket->cost_bytes = call->cost_bytes > 0 ? call->cost_bytes : 0;
+	if (world->image == NULL) {
+		ticket->reason = CR_REASON_NO_SNAPSHOT;
+		return NULL;
+	}
+	ticket->generation = world->image->generation;
+	spot = world_spot(world, service);
 	if (spot == NULL)
-		ticket->reason =
-			world->image == NULL ? CR_REASON_NO_SNAPSHOT : CR_REASON_NO_SERVICE;
+		ticket->reason = CR_REASON_NO_SERVICE;
 	else
 		spot_decide(thread, world, spot, call, ticket);
 	return spot;
@@ -261,7 +266,7 @@ static void ticket_reserve(struct cr_ticket *ticket, struct counters *counters)
 
 	if (line == NULL)
 		return;
-	ticket->is_held = counters_row(counters) != NULL;
+	ticket->is_held = true;
 	counters_hold_add(counters, ticket->line[ticket->at], ticket->cost_bytes);
 	/* its last write was in the cache line of this one */
 	atomic_fetch_add_explicit(&line->calls, 1, memory_order_relaxed);

@@ -81,7 +81,8 @@ static bool parse_level(const char *text, enum cr_level *level)
 			*level = levels[i].level;
 			return true;
 		}
-	fprintf(stderr, "callrouterd: --log-level %s: one of error, warn, info, debug\n", text);
+	(void)fprintf(stderr, "callrouterd: --log-level %s: one of error, warn, info, debug\n",
+		      text);
 	return false;
 }
 
@@ -110,13 +111,13 @@ static int parse_one(struct command_line *line, int option)
 		line->plugin = optarg;
 		return -1;
 	case OPT_VERSION:
-		printf("callrouterd %s\n", CALLROUTER_VERSION);
+		(void)printf("callrouterd %s\n", CALLROUTER_VERSION);
 		return EXIT_SUCCESS;
 	case 'h':
-		fputs(usage, stdout);
+		(void)fputs(usage, stdout);
 		return EXIT_SUCCESS;
 	default:
-		fputs(usage, stderr);
+		(void)fputs(usage, stderr);
 		return EXIT_USAGE;
 	}
 }
@@ -126,13 +127,14 @@ static int parse(struct command_line *line, int argc, char **argv)
 	static char installed[] = CALLROUTER_PLUGINS_DIR, etc[] = ETC_PLUGINS_DIR;
 	int option, status = -1;
 
+	/* One thread, yet. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while (status < 0 && (option = getopt_long(argc, argv, "c:h", long_options, NULL)) != -1)
 		status = parse_one(line, option);
 	line->rest = argv + optind;
 	line->n_rest = argc - optind;
 	if (status < 0 && line->n_rest > 0 && line->plugin == NULL) {
-		fprintf(stderr, "callrouterd: unexpected argument \"%s\"\n%s", line->rest[0],
-			usage);
+		(void)fprintf(stderr, "callrouterd: unexpected argument \"%s\"\n%s", line->rest[0],
+			      usage);
 		status = EXIT_USAGE;
 	}
 	if (line->options.n_plugins_dirs == 0) {
@@ -157,11 +159,11 @@ static int check_config(const struct command_line *line)
 		       &err);
 	failed = config_read(line->options.config_path, &plugins, &config, &report);
 	if (failed == 0)
-		printf("%s: good: %zu servers, %zu collectors, %zu services\n",
-		       line->options.config_path, config->n_servers, config->n_sources,
-		       config->n_services);
+		(void)printf("%s: good: %zu servers, %zu collectors, %zu services\n",
+			     line->options.config_path, config->n_servers, config->n_sources,
+			     config->n_services);
 	else if (report.text != NULL)
-		fputs(report.text, stderr);
+		(void)fputs(report.text, stderr);
 	free(report.text);
 	config_free(config);
 	catalogue_close(&catalogue);
@@ -178,9 +180,9 @@ static char *pack_rest(const struct command_line *line)
 		char *equals = strchr(line->rest[i], '=');
 
 		if (equals == NULL) {
-			fprintf(stderr,
-				"callrouterd: option \"%s\" is not of the form NAME=VALUE\n",
-				line->rest[i]);
+			(void)fprintf(stderr,
+				      "callrouterd: option \"%s\" is not of the form NAME=VALUE\n",
+				      line->rest[i]);
 			free(given);
 			return NULL;
 		}
@@ -220,11 +222,11 @@ static int check_plugin_file(const struct command_line *line, const char *path, 
 		failed = ranker_check(&load, true, &err);
 	}
 	if (failed < 0)
-		fprintf(stderr, "%s: refused: %s\n", line->plugin, err.text);
+		(void)fprintf(stderr, "%s: refused: %s\n", line->plugin, err.text);
 	else
-		printf("%s: good: %s %s %s: %s\n", line->plugin,
-		       facts->kind == PLUGIN_ROUTER ? "router" : "collector", facts->name,
-		       facts->version, facts->summary);
+		(void)printf("%s: good: %s %s %s: %s\n", line->plugin,
+			     facts->kind == PLUGIN_ROUTER ? "router" : "collector", facts->name,
+			     facts->version, facts->summary);
 	ranker_facts_free(facts);
 	return failed < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -235,7 +237,7 @@ static int check_plugin(const struct command_line *line)
 	int status = EXIT_FAILURE;
 
 	if (path == NULL)
-		fprintf(stderr, "%s: %s\n", line->plugin, err_words(errno));
+		(void)fprintf(stderr, "%s: %s\n", line->plugin, err_words(errno));
 	else if (packed == NULL)
 		status = EXIT_USAGE;
 	else
@@ -258,7 +260,7 @@ static int run(const struct command_line *line)
 	if (failed == 0)
 		daemon_run(&daemon);
 	else if (report != NULL)
-		fputs(report, stderr);
+		(void)fputs(report, stderr);
 	if (failed < 0)
 		log_error("not started", "error=\"%s\"", err.text);
 	free(report);

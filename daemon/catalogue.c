@@ -1,6 +1,7 @@
 /* catalogue.c - which plugins there are, and what they say of themselves. */
 #include "catalogue.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -152,12 +153,13 @@ int catalogue_adopt_first(struct catalogue *catalogue, struct shelf *shelf, stru
 	if (stage_list(catalogue->dirs, catalogue->n_dirs, &listing) < 0)
 		return err_set(err, -ENOMEM, "no memory");
 	file = stage_find(&listing, shelf->plugin);
-	if (file == NULL)
-		catalogue_not_found(catalogue, &listing, shelf->plugin, err);
-	else
+	if (file != NULL) {
 		shelf->current = catalogue_stage(catalogue, file, &staged, err);
-	if (shelf->current != NULL)
-		shelf->seen = *file;
+		if (shelf->current != NULL)
+			shelf->seen = *file;
+	} else {
+		catalogue_not_found(catalogue, &listing, shelf->plugin, err);
+	}
 	stage_listing_free(&listing);
 	if (shelf->current == NULL)
 		return err->code;
@@ -252,10 +254,11 @@ static int catalogue_facts(struct catalogue *catalogue, const char *plugin,
 int catalogue_options(void *arg, bool want_router, const char *plugin,
 		      const struct cr_option **table, struct err *err)
 {
-	const struct ranker_facts *facts;
+	const struct ranker_facts *facts = NULL;
 
 	if (catalogue_facts(arg, plugin, &facts, err) < 0)
 		return err->code;
+	assert(facts != NULL); /* ranker_describe() promises it */
 	if (want_router != (facts->kind == PLUGIN_ROUTER))
 		return err_set(err, -EINVAL, "plugin \"%s\" is a %s, a %s is needed here", plugin,
 			       want_router ? "collector" : "router",

@@ -48,7 +48,7 @@ static int daemon_lock(struct daemon *daemon, struct err *err)
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof path, "%s/" LOCK_FILE, daemon->options.run_dir);
+	(void)snprintf(path, sizeof path, "%s/" LOCK_FILE, daemon->options.run_dir);
 	daemon->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
 	if (daemon->lock_fd < 0)
 		return err_set(err, -errno, "%s cannot be opened: %s", path, err_words(errno));
@@ -133,7 +133,7 @@ static bool daemon_is_settled(struct daemon *daemon)
 
 static void daemon_settle(evutil_socket_t fd, short what, void *arg)
 {
-	const struct timeval again = { .tv_usec = SETTLE_MS * 1000 };
+	const struct timeval again = { .tv_usec = SETTLE_MS * 1000L };
 	struct daemon *daemon = arg;
 
 	(void)fd;

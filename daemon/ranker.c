@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -14,31 +13,13 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "ranker_internal.h"
 #include "ranker_wire.h"
 #include "text.h"
 
 extern char **environ;
 
-struct ranker {
-	pid_t pid;
-	int sock;
-	struct wire_area *area;
-	struct event *readable, *timer;
-	ranker_fn *fn;
-	void *arg;
-	char plugin[32];
-	uint32_t op;      /* under way; 0: none */
-	uint32_t next_op; /* asked for before the child said hello */
-	uint32_t next_instance;
-	bool has_said_hello, is_late;
-	struct ranker_answer answer;
-	uint16_t *order; /* private copies of what the child wrote */
-	double *column;
-	void *saved;
-	size_t saved_len;
-};
-
-static const char *ranker_phase_words(uint32_t phase)
+const char *ranker_phase_words(uint32_t phase)
 {
 	switch ((enum wire_phase)phase) {
 	case WIRE_LOADING:
@@ -132,7 +113,7 @@ static int ranker_map(struct ranker *ranker, int area, const struct ranker_load 
 }
 
 /* A process and its two channels; fills pid, sock and area. */
-static int ranker_launch(struct ranker *ranker, const struct ranker_load *load)
+int ranker_launch(struct ranker *ranker, const struct ranker_load *load)
 {
 	int pair[2], area, theirs, failed;
 
@@ -157,7 +138,7 @@ static int ranker_launch(struct ranker *ranker, const struct ranker_load *load)
 	return failed;
 }
 
-static void ranker_bury(struct ranker *ranker, int *status)
+void ranker_bury(struct ranker *ranker, int *status)
 {
 	*status = 0;
 	if (ranker->pid <= 0)
@@ -432,72 +413,4 @@ const void *ranker_saved(const struct ranker *ranker, size_t *len)
 {
 	*len = ranker->saved_len;
 	return ranker->saved;
-}
-
-/* Wait for one message of a child that is asked while nobody runs the loop. */
-static int ranker_hear_now(struct ranker *child, const char *path, struct err *err)
-{
-	struct wire_message message = { 0 };
-	struct pollfd ready = { .fd = child->sock, .events = POLLIN };
-
-	if (poll(&ready, 1, (int)(RANKER_TRIAL_NS / CLOCK_MS)) <= 0)
-		return err_set(err, -ETIMEDOUT, "%s did not return within 2 s %s", path,
-			       ranker_phase_words(child->area->phase));
-	if (recv(child->sock, &message, sizeof message, 0) != (ssize_t)sizeof message)
-		return err_set(err, -ECHILD, "%s crashed, or ended its process, %s", path,
-			       ranker_phase_words(child->area->phase));
-	if (message.result < 0)
-		return err_set(err, message.result, "%.*s", (int)sizeof message.text - 1,
-			       message.text);
-	return 0;
-}
-
-static void ranker_end_now(struct ranker *child)
-{
-	int status;
-
-	ranker_bury(child, &status);
-	if (child->sock >= 0)
-		close(child->sock);
-	if (child->area != NULL)
-		munmap(child->area, sizeof *child->area);
-}
-
-int ranker_describe(const char *path, const char *name, struct ranker_facts **out, struct err *err)
-{
-	const struct ranker_load load = { .path = path, .plugin = name };
-	struct ranker child = { .sock = -1 };
-	int failed = ranker_launch(&child, &load);
-
-	*out = NULL;
-	if (failed < 0)
-		err_set(err, failed, "%s: no process to look into it: %s", path, err_words(failed));
-	else
-		failed = ranker_hear_now(&child, path, err);
-	if (failed == 0) {
-		child.area->facts[sizeof child.area->facts - 1] = '\0';
-		*out = ranker_facts_read(child.area->facts, err);
-		failed = *out != NULL ? 0 : -EBADMSG;
-	}
-	ranker_end_now(&child);
-	return failed;
-}
-
-int ranker_check(const struct ranker_load *load, bool is_trial, struct err *err)
-{
-	const struct wire_message message = { .op = is_trial ? WIRE_TRY : WIRE_OPEN,
-					      .instance = IMAGE_NONE };
-	struct ranker child = { .sock = -1 };
-	int failed = ranker_launch(&child, load);
-
-	if (failed < 0)
-		err_set(err, failed, "%s: no process to try it: %s", load->path, err_words(failed));
-	else
-		failed = ranker_hear_now(&child, load->path, err);
-	if (failed == 0) {
-		(void)send(child.sock, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
-		failed = ranker_hear_now(&child, load->path, err);
-	}
-	ranker_end_now(&child);
-	return failed;
 }

@@ -1,5 +1,6 @@
 /* ranker_child.c - the ranker's own process: load one router, then answer the daemon until it hangs
  * up. */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -41,7 +42,7 @@ static void child_log(const struct cr_host *host, enum cr_level level, const cha
 
 	(void)host;
 	va_start(args, fmt);
-	vsnprintf(line, sizeof line, fmt, args);
+	(void)vsnprintf(line, sizeof line, fmt, args);
 	va_end(args);
 	log_line(level, "plugin", "%s", line);
 }
@@ -83,6 +84,7 @@ static int child_load(struct child *child, struct err *err)
 {
 	const char *name = child->argv[WIRE_ARG_PLUGIN];
 
+	assert(child->area != NULL);
 	child->area->phase = WIRE_LOADING;
 	if (plugin_open(child->argv[WIRE_ARG_PATH], name[0] != '\0' ? name : NULL, &child->plugin,
 			err) < 0)
@@ -241,6 +243,7 @@ static int child_rank(struct child *child, uint32_t instance, struct err *err)
 
 static int child_serve(struct child *child, const struct wire_message *message, struct err *err)
 {
+	assert(child->plugin != NULL);
 	child_map_counters(child);
 	switch ((enum wire_op)message->op) {
 	case WIRE_OPEN:
@@ -268,7 +271,7 @@ static void child_ignore_signals(void)
 	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
 
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-		signal(signals[i], SIG_IGN);
+		(void)signal(signals[i], SIG_IGN);
 }
 
 int ranker_main(int argc, char **argv)
@@ -289,11 +292,11 @@ int ranker_main(int argc, char **argv)
 	if (failed == 0)
 		failed = child_load(&child, &err);
 	if (!child_send(WIRE_HELLO, failed, &err) || failed < 0)
-		return EXIT_FAILURE;
+		_exit(EXIT_FAILURE);
 	while (recv(WIRE_SOCKET_FD, &message, sizeof message, 0) == (ssize_t)sizeof message) {
 		failed = child_serve(&child, &message, &err);
 		if (!child_send(message.op, failed, &err))
-			return EXIT_FAILURE;
+			_exit(EXIT_FAILURE);
 	}
 	/* not exit(): a plugin's destructors are nobody's business here */
 	_exit(EXIT_SUCCESS);

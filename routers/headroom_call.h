@@ -41,6 +41,7 @@ struct headroom_state {
 	double measured_s; /* by the meters */
 	double big_call_bytes;
 	struct meter meter[HEADROOM_WORDS];
+	struct news known; /* 1: most heaps are not */
 };
 
 /** An instance. route() reads the options alone. */

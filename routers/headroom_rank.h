@@ -7,8 +7,9 @@
 
 #define HEADROOM_RATE_S   20.0 /* over which bytes and calls per second are averaged */
 #define HEADROOM_PEERS_NS INT64_C(30000000000) /* peers not heard of for so long are gone */
-#define HEADROOM_PEERS_S  1.25  /* what peers send stays unseen for so long: exchange and effect */
-#define HEADROOM_EFFECT_S 1.0   /* a call fills the heap only after it has begun */
+#define HEADROOM_PEERS_S  1.25 /* what peers send stays unseen for so long: exchange and effect */
+#define HEADROOM_EFFECT_S 1.0  /* a call fills the heap only after it has begun */
+#define HEADROOM_TELL_NS  INT64_C(1000000000) /* what lasts so long is logged */
 #define HEADROOM_UNITS    100.0 /* a maximum so many times the others' is in another unit */
 
 /** One server while ranking. */
@@ -192,27 +193,38 @@ static inline void headroom_take_readings(struct headroom_round *round)
 }
 
 /* Once per change, so that a bad exporter fills no log. */
+static inline void headroom_tell_row(const struct headroom_round *round, size_t i)
+{
+	const struct headroom_row *row = &round->row[i];
+	const struct cr_host *host = round->self->host;
+	const uint32_t bad = row->basis < HEAP_UNKNOWN ? (uint32_t)-row->basis : 0;
+
+	if (!news_is_due(&row->history->believed, bad, round->view->taken_ns, HEADROOM_TELL_NS))
+		return;
+	if (bad == 0)
+		host->log(host, CR_INFO, "heap believed again server=%s", round->view->name[i]);
+	else
+		host->log(host, CR_WARN, "heap not believed server=%s reason=%s max=%.0f used=%.0f",
+			  round->view->name[i], row->basis == HEAP_FROZEN ? "frozen" : "nonsense",
+			  row->now.max, row->now.used);
+}
+
 static inline void headroom_tell(const struct headroom_round *round)
 {
 	const struct cr_host *host = round->self->host;
+	const bool is_known = headroom_is_known(round);
 
-	for (size_t i = 0; host != NULL && i < round->view->n; i++) {
-		const struct headroom_row *row = &round->row[i];
-		const uint32_t bad = row->basis < HEAP_UNKNOWN ? (uint32_t)-row->basis : 0;
-
-		if (bad == row->history->told)
-			continue;
-		row->history->told = bad;
-		if (bad == 0)
-			host->log(host, CR_INFO, "heap believed again server=%s",
-				  round->view->name[i]);
-		else
-			host->log(host, CR_WARN,
-				  "heap not believed server=%s reason=%s max=%.0f used=%.0f",
-				  round->view->name[i],
-				  row->basis == HEAP_FROZEN ? "frozen" : "nonsense", row->now.max,
-				  row->now.used);
-	}
+	if (host == NULL)
+		return;
+	for (size_t i = 0; i < round->view->n; i++)
+		headroom_tell_row(round, i);
+	/* at the start the first polls are still to come */
+	if (!news_is_due(&round->self->state.known, is_known ? 0 : 1, round->view->taken_ns,
+			 10 * HEADROOM_TELL_NS))
+		return;
+	host->log(host, is_known ? CR_INFO : CR_WARN, "%s known=%zu servers=%zu",
+		  is_known ? "heaps known again" : "heaps unknown, only calls in progress count",
+		  round->n_valid, round->n_offered);
 }
 
 static inline double headroom_age_s(const struct headroom_round *round,
@@ -383,8 +395,8 @@ static inline int headroom_rank(void *arg, const struct cr_view *view, uint16_t 
 	for (size_t k = 0; k < n; k++)
 		round.row[order[k]].is_offered = true;
 	headroom_take_readings(&round);
-	headroom_tell(&round);
 	headroom_take_means(&round);
+	headroom_tell(&round);
 	headroom_read_meters(&round);
 	headroom_fill_columns(&round);
 	headroom_sort(&round, order, n);

@@ -64,12 +64,13 @@ struct heap_history {
 	int64_t latency_ns; /* then: another value says that calls have ended since */
 	int64_t slice;      /* the newest, counted from the epoch of the clock */
 	double used, used_after_gc, requests;
-	double max, coming_max;                     /* believed; seen n_coming times instead */
-	double ratio, mean, variance, covariance;   /* of used / max */
-	double gap_s;                               /* mean time between samples */
-	double requests_per_s;                      /* NaN: not known yet */
-	uint32_t n_samples, n_same, n_coming, told; /* told: the basis last logged */
-	float least[HISTORY_SLICES];                /* unexplained bytes, by slice of time */
+	double max, coming_max;                   /* believed; seen n_coming times instead */
+	double ratio, mean, variance, covariance; /* of used / max */
+	double gap_s;                             /* mean time between samples */
+	double requests_per_s;                    /* NaN: not known yet */
+	uint32_t n_samples, n_same, n_coming;
+	struct news believed;        /* 0, or the basis for which it is not, positive */
+	float least[HISTORY_SLICES]; /* unexplained bytes, by slice of time */
 };
 
 /** Row i as the view has it. [any] */
@@ -207,7 +208,7 @@ static inline enum heap_basis heap_learn(struct heap_history *h, const struct he
 					 double hog_bytes, int64_t latency_ns)
 {
 	const double gap_s = (double)(now->taken_ns - h->taken_ns) * 1e-9;
-	const enum heap_basis basis = heap_judge(now);
+	const enum heap_basis basis = now->taken_ns > 0 ? heap_judge(now) : HEAP_UNKNOWN;
 
 	if (basis <= HEAP_UNKNOWN)
 		return basis;

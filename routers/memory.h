@@ -132,4 +132,26 @@ static inline int memory_load(struct memory *memory, const char *buf, size_t len
 	return 0;
 }
 
+/** What the log was told last, and what it may have to be told soon. */
+struct news {
+	uint32_t told, coming;
+	int64_t since_ns;
+};
+
+/** Is this to be logged now? Once, and only if it lasts: a trial is over at once. [rank] */
+static inline bool news_is_due(struct news *news, uint32_t now, int64_t now_ns, int64_t lasts_ns)
+{
+	if (now == news->told) {
+		news->coming = now;
+		return false;
+	}
+	if (now != news->coming)
+		news->since_ns = now_ns;
+	news->coming = now;
+	if (now_ns - news->since_ns < lasts_ns)
+		return false;
+	news->told = now;
+	return true;
+}
+
 #endif

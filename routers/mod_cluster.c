@@ -106,7 +106,7 @@ static void take_usual(struct mod_cluster *self, const double *loads, const uint
 		double sum = 0, known = 0;
 
 		for (size_t j = 0; j < n; j++) {
-			const double load = loads[order[j] * LOADS + k];
+			const double load = loads[order[j] * (size_t)LOADS + k];
 
 			known += !isnan(load);
 			sum += isnan(load) ? 0 : load;

@@ -123,10 +123,13 @@ static inline void field_front(const struct field *field, size_t first, uint16_t
 			       uint64_t *state)
 {
 	const size_t n = field->n;
-	size_t at[3] = { field->at[first], 0, 0 }, k = cr_below(cr_draw(state), (uint32_t)n);
+	size_t at[3] = { 0 }, n_at = 1, k;
 	double second = INFINITY, third = INFINITY;
-	size_t n_at = 1;
 
+	if (first >= n)
+		return;
+	at[0] = field->at[first];
+	k = cr_below(cr_draw(state), (uint32_t)n);
 	for (size_t i = 0; i < n; i++, k = k + 1 < n ? k + 1 : 0) {
 		const double score = field->score[k];
 

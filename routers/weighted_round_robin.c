@@ -11,11 +11,11 @@
  * W) grows from k to k + 1, and that floor tells which of their own turns it is. By its number the
  * left ones divide it in the same way, and so do the right ones theirs, down to one server. So:
  *  - Of any W turns in a row each server gets exactly its weight, by induction over the cuts, and
- *    whoever takes them: the counter gives each turn to one call only. As the floor depends on the
- *    ratio A/W alone, the same holds for any W / gcd(weights) turns.
+ *    whoever takes them: the counter gives each turn to one call only. With g = gcd(weights) every
+ *    floor is A/g larger W/g turns later, so the same holds for any W/g turns.
  *  - A cut rounds by half a call at most, and a server bears of its parents' rounding only what its
- *    share of them is, about 1/2, 1/4, ...: in between it is less than two calls off its share
- *    (1.72 is the most that a search for bad weights found; the usual way: 1.1).
+ *    share of them is, about 1/2, 1/4, ...: it is never two calls ahead of or behind an even
+ *    schedule (1.72 is the most that a search for bad weights found; the usual way: 1.1).
  *  - After a change the next turn is divided by the new weights: no debt, no credit is left.
  */
 #include <callrouter/order.h>

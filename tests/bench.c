@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <callrouter/order.h>
 
@@ -62,12 +63,31 @@ struct pool {
 	_Atomic bool is_over, is_disturbed;
 };
 
-static int64_t cpu_time_ns(void)
-{
-	struct timespec ts;
+/** What a thread had of the processor. */
+struct usage {
+	int64_t wall_ns, cpu_ns;
+	long n_preempted;
+};
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (int64_t)ts.tv_sec * CLOCK_S + ts.tv_nsec;
+static struct usage usage_now(void)
+{
+	struct rusage use = { 0 };
+
+	getrusage(RUSAGE_THREAD, &use);
+	return (struct usage){
+		.wall_ns = clock_now_ns(),
+		.cpu_ns = (use.ru_utime.tv_sec + use.ru_stime.tv_sec) * CLOCK_S +
+			  (use.ru_utime.tv_usec + use.ru_stime.tv_usec) * CLOCK_US,
+		.n_preempted = use.ru_nivcsw,
+	};
+}
+
+/* Another program had the processor for more than a twentieth of the time; waiting of one's own
+ * accord is part of what is measured. */
+static bool usage_is_disturbed(struct usage from, struct usage to)
+{
+	return to.n_preempted > from.n_preempted &&
+	       to.cpu_ns - from.cpu_ns < (to.wall_ns - from.wall_ns) / 20 * 19;
 }
 
 /* The index-th processor that we may use. */
@@ -87,21 +107,20 @@ static bool pin(unsigned index)
 	return false;
 }
 
-/* Until the first one's time is up: nobody goes on alone. It counts as disturbed if somebody else
- * had the processor for more than a twentieth of the time. */
+/* Until the first one's time is up: nobody goes on alone. */
 static double slice_run(struct pool *pool, const struct bench_subject *subject, unsigned index,
 			int64_t slice_ns)
 {
-	const int64_t cpu = cpu_time_ns(), start = clock_now_ns(), end = start + slice_ns;
+	const struct usage start = usage_now();
 	int64_t spent = 0, calls = 0;
 
 	do {
 		spent += subject->run(subject, index, subject->batch);
 		calls += subject->batch;
-	} while (clock_now_ns() < end &&
+	} while (clock_now_ns() - start.wall_ns < slice_ns &&
 		 !atomic_load_explicit(&pool->is_over, memory_order_relaxed));
 	atomic_store_explicit(&pool->is_over, true, memory_order_relaxed);
-	if (cpu_time_ns() - cpu < (clock_now_ns() - start) / 20 * 19)
+	if (usage_is_disturbed(start, usage_now()))
 		atomic_store_explicit(&pool->is_disturbed, true, memory_order_relaxed);
 	return (double)spent / (double)calls;
 }

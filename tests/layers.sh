@@ -47,8 +47,9 @@ public_header()
 
 router()
 {
-	case $name in
-	callrouter/plugin.h | callrouter/order.h) ;;
+	case $quote$name in
+	\<callrouter/plugin.h | \<callrouter/order.h) ;;
+	\"*) [ -e "routers/$name" ] || fault "there is no such header in routers/" ;;
 	*) is_in "$name" "$standard" ||
 		fault "a router includes <callrouter/plugin.h>, <callrouter/order.h> and the C standard library" ;;
 	esac

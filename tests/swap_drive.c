@@ -113,19 +113,24 @@ static bool await(const char *server, int64_t since, int64_t *first, int64_t *la
 {
 	struct heard heard[THREADS_MAX], who;
 	char line[256];
+	size_t len = 0;
 	long n = 0;
 	int64_t when;
 
 	*first = INT64_MAX;
 	*last = 0;
 	while (n < drive.threads) {
-		if (fgets(line, sizeof line, drive.changes) == NULL) {
+		/* a line that is being written may come in two parts */
+		if (fgets(line + len, (int)(sizeof line - len), drive.changes) != NULL)
+			len += strlen(line + len);
+		if (len == 0 || (line[len - 1] != '\n' && len < sizeof line - 1)) {
 			clearerr(drive.changes);
 			if (now_ns() - since > ARRIVAL_NS)
 				return false;
 			pause_ns(NS_PER_MS / 2);
 			continue;
 		}
+		len = 0;
 		if (!line_is_arrival(line, server, since, &when, &who) ||
 		    is_known(heard, (size_t)n, &who))
 			continue;

@@ -6,6 +6,8 @@
 
 #include "counters_file.h"
 #include "route_scene.h"
+
+TestSuite(attach, .timeout = 100);
 #include "snapshot_file.h"
 
 #define REFRESHES 500
@@ -168,8 +170,7 @@ static void expect_case(size_t i)
 	scene_close(&s);
 }
 
-Test(attach, files_that_are_no_good_are_named_once_and_good_ones_are_used_when_they_come,
-     .timeout = 100)
+Test(attach, files_that_are_no_good_are_named_once_and_good_ones_are_used_when_they_come)
 {
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		expect_case(i);

@@ -1,7 +1,6 @@
 /* test_fork.c - data planes as processes: what a forked child counts, and what is given back of
  * those who died. */
 #include <fcntl.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -11,6 +10,8 @@
 
 #include "plugins/probe.h"
 #include "route_scene.h"
+
+TestSuite(fork, .timeout = 100);
 
 #define HOLD_FOR_EVER (-1) /* an act's result: the process then waits to be killed */
 
@@ -190,15 +191,27 @@ static uint64_t generation_of(struct scene *s)
 	return ticket.generation;
 }
 
-static void expect_detaching_child_is_harmless(bool start_thread, act_fn *act)
+/* With a thread of the library's that is at work. */
+static void scene_of_threads(struct scene *s)
+{
+	scene_of_forks(s, false);
+	s->cr = run_attach_with(&s->run, "test", true);
+	s->thread = cr_thread_new(s->cr);
+	s->service = cr_service(s->cr, "orders");
+	run_publish(&s->run, s->plan);
+	while (generation_of(s) < 2)
+		sched_yield();
+}
+
+static void expect_detaching_child_is_harmless(bool has_thread, act_fn *act)
 {
 	struct other child;
 	struct scene s;
 
-	scene_of_forks(&s, false);
-	s.cr = run_attach_with(&s.run, "test", start_thread);
-	s.thread = cr_thread_new(s.cr);
-	s.service = cr_service(s.cr, "orders");
+	if (has_thread)
+		scene_of_threads(&s);
+	else
+		scene_of_forks(&s, true);
 	cr_assert_eq(cr_route(s.thread, s.service, &s.call, &s.ticket), 2);
 	child = other_start(&s, act);
 	cr_expect_eq(hear(&child), 1);
@@ -207,16 +220,16 @@ static void expect_detaching_child_is_harmless(bool start_thread, act_fn *act)
 	cr_expect_eq(counters_reap(s.run.counters, NULL, NULL), 0);
 	expect_held(&s, "ms1", 1, 0);
 	run_publish(&s.run, s.plan);
-	if (!start_thread)
+	if (!has_thread)
 		cr_expect_eq(cr_refresh(s.cr), 1);
-	while (generation_of(&s) < 2) /* the parent's thread is still at work */
+	while (has_thread && generation_of(&s) < 3) /* it is still at work in the parent */
 		sched_yield();
 	cr_end(s.thread, &s.ticket, CR_OK, 1);
 	expect_held(&s, "ms1", 0, 0);
 	scene_close(&s);
 }
 
-Test(fork, a_child_that_detaches_does_no_harm_to_its_parent, .timeout = 60)
+Test(fork, a_child_that_detaches_does_no_harm_to_its_parent)
 {
 	expect_detaching_child_is_harmless(false, act_detach);
 	expect_detaching_child_is_harmless(true, act_detach);
@@ -227,22 +240,19 @@ Test(fork, a_child_that_detaches_does_no_harm_to_its_parent, .timeout = 60)
 static int act_follow(struct scene *s)
 {
 	say(cr_refresh(s->cr));
-	while (generation_of(s) < 2) /* without a refresh of its own */
+	while (generation_of(s) < 3) /* without a refresh of its own */
 		sched_yield();
 	say(2);
 	cr_detach(s->cr);
 	return 0;
 }
 
-Test(fork, the_library_s_thread_starts_again_in_a_child_that_refreshes, .timeout = 60)
+Test(fork, the_library_s_thread_starts_again_in_a_child_that_refreshes)
 {
 	struct other child;
 	struct scene s;
 
-	scene_of_forks(&s, false);
-	s.cr = run_attach_with(&s.run, "test", true);
-	s.thread = cr_thread_new(s.cr);
-	s.service = cr_service(s.cr, "orders");
+	scene_of_threads(&s);
 	child = other_start(&s, act_follow);
 	cr_expect_eq(hear(&child), 1);
 	run_publish(&s.run, s.plan);
@@ -275,16 +285,13 @@ Test(fork, children_do_not_draw_the_same_numbers)
 	scene_close(&s);
 }
 
-static void *publish_many(void *arg)
+static int act_publish(struct scene *s)
 {
-	struct scene *s = arg;
-
-	for (int i = 0; i < 400; i++) {
+	for (int i = 0; i < 2000; i++) {
 		s->orders->router = says(s, i % 2 == 0 ? "say=all\n" : "say=reversed\n");
 		run_publish(&s->run, s->plan);
-		sched_yield();
 	}
-	return NULL;
+	return 0;
 }
 
 static int act_route(struct scene *s)
@@ -294,23 +301,20 @@ static int act_route(struct scene *s)
 	return 0;
 }
 
-Test(fork, a_child_is_sound_whatever_the_library_s_thread_was_doing, .timeout = 100)
+Test(fork, a_child_is_sound_whatever_the_library_s_thread_was_doing)
 {
-	pthread_t publisher;
+	struct other publisher;
 	struct scene s;
 
-	scene_of_forks(&s, false);
-	s.cr = run_attach_with(&s.run, "test", true);
-	s.thread = cr_thread_new(s.cr);
-	s.service = cr_service(s.cr, "orders");
-	cr_assert_eq(pthread_create(&publisher, NULL, publish_many, &s), 0);
+	scene_of_threads(&s);
+	publisher = other_start(&s, act_publish);
 	for (int i = 0; i < 60; i++) {
 		struct other child = other_start(&s, act_route);
 
 		cr_expect_eq(hear(&child), 1);
 		other_end(&child, false);
 	}
-	pthread_join(publisher, NULL);
+	other_end(&publisher, true);
 	cr_expect_eq(counters_reap(s.run.counters, NULL, NULL), 60);
 	expect_held(&s, "ms1", 0, 0);
 	expect_held(&s, "ms2", 0, 0);
@@ -318,24 +322,36 @@ Test(fork, a_child_is_sound_whatever_the_library_s_thread_was_doing, .timeout = 
 }
 
 /* A fork of which libc knows nothing: only the page that the kernel empties tells. */
-Test(fork, a_child_by_a_bare_system_call_notices_at_its_first_refresh)
+static struct other other_start_bare(struct scene *s, act_fn *act)
+{
+	struct other other;
+	int pipe_fds[2];
+
+	cr_assert_eq(pipe2(pipe_fds, O_CLOEXEC), 0);
+	other.pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	cr_assert_geq(other.pid, 0);
+	if (other.pid == 0) {
+		said_to = pipe_fds[1];
+		act(s);
+		syscall(SYS_exit_group, 0);
+	}
+	close(pipe_fds[1]);
+	other.from = pipe_fds[0];
+	return other;
+}
+
+Test(fork, a_child_by_a_bare_system_call_notices_when_it_refreshes_or_detaches)
 {
 	struct other child;
-	int pipe_fds[2];
 	struct scene s;
 
 	scene_of_forks(&s, true);
 	cr_assert_eq(cr_route(s.thread, s.service, &s.call, &s.ticket), 2);
-	cr_assert_eq(pipe2(pipe_fds, O_CLOEXEC), 0);
-	child.pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-	cr_assert_geq(child.pid, 0);
-	if (child.pid == 0) {
-		said_to = pipe_fds[1];
-		act_with_refresh(&s);
-		syscall(SYS_exit_group, 0);
-	}
-	close(pipe_fds[1]);
-	child.from = pipe_fds[0];
+	child = other_start_bare(&s, act_detach);
+	cr_expect_eq(hear(&child), 1);
+	other_end(&child, false);
+	expect_held(&s, "ms1", 1, 0);
+	child = other_start_bare(&s, act_with_refresh);
 	cr_expect_eq(hear(&child), 1);
 	cr_expect_eq(hear(&child), 2);
 	expect_said(&child, 2, 2, 0, 2);
@@ -405,12 +421,12 @@ static void expect_given_back(act_fn *act)
 	scene_close(&s);
 }
 
-Test(fork, what_a_killed_process_held_is_given_back, .timeout = 30)
+Test(fork, what_a_killed_process_held_is_given_back)
 {
 	expect_given_back(act_attach_and_hold);
 }
 
-Test(fork, what_a_process_in_another_pid_namespace_held_is_given_back_too, .timeout = 30)
+Test(fork, what_a_process_in_another_pid_namespace_held_is_given_back_too)
 {
 	expect_given_back(act_in_a_pid_namespace);
 }
@@ -467,7 +483,7 @@ static void expect_death_of_master_is_noticed(act_fn *act, uint32_t worker_calls
 	scene_close(&s);
 }
 
-Test(fork, a_parent_s_death_is_noticed_while_its_child_lives, .timeout = 30)
+Test(fork, a_parent_s_death_is_noticed_while_its_child_lives)
 {
 	expect_death_of_master_is_noticed(act_master_of_idle, 0);
 	expect_death_of_master_is_noticed(act_master_of_busy, 1);

@@ -352,7 +352,8 @@ Test(headroom, believes_an_exporter_that_renews_its_figures_once_a_second)
 static unsigned n_lines;
 static char last_line[200];
 
-static void note_line(const struct cr_host *host, enum cr_level level, const char *fmt, ...)
+static CR_PRINTF(3, 4) void note_line(const struct cr_host *host, enum cr_level level,
+				      const char *fmt, ...)
 {
 	va_list args;
 
@@ -364,24 +365,53 @@ static void note_line(const struct cr_host *host, enum cr_level level, const cha
 	va_end(args);
 }
 
-Test(headroom, logs_once_when_it_stops_believing_and_once_when_it_begins_again)
+static void load_to_note(void)
 {
-	const struct cr_host host = { .log = note_line };
+	static const struct cr_host host = { .log = note_line };
 
 	load("headroom", "");
 	plugin_instance_close(&instance);
 	cr_assert_eq(plugin_instance_open(plugin, &host, "orders", "", NULL, 0, &instance, &err),
 		     0);
+	n_lines = 0;
+}
+
+Test(headroom, logs_once_when_it_stops_believing_and_once_when_it_begins_again)
+{
+	static const unsigned want[] = { 0, 1, 1, 1, 2, 2 };
+
+	load_to_note();
 	set_fleet(2);
 	put_heap(1, 4e9, 1e9);
-	for (int k = 0; k < 5; k++) {
+	for (int k = 0; k < 6; k++) {
 		at_s(k);
 		put_heap(0, 4e9, k < 3 ? 5e9 : 2e9);
 		rank_now();
-		cr_expect_eq(n_lines, k < 3 ? 1 : 2);
-		cr_expect_str_eq(last_line, k < 3 ? "heap not believed server=ms1 reason=nonsense "
-						    "max=4000000000 used=5000000000"
-						  : "heap believed again server=ms1");
+		rank_now();
+		cr_expect_eq(n_lines, want[k], "%d: %u", k, n_lines);
+		if (k == 1)
+			cr_expect_str_eq(last_line, "heap not believed server=ms1 reason=nonsense "
+						    "max=4000000000 used=5000000000");
 	}
+	cr_expect_str_eq(last_line, "heap believed again server=ms1");
+	unload();
+}
+
+Test(headroom, logs_when_for_ten_seconds_most_heaps_have_been_unknown)
+{
+	load_to_note();
+	set_fleet(3);
+	put_heap(1, 4e9, 1e9);
+	for (int s = 0; s < 30; s++) {
+		at_s(s);
+		if (s == 15)
+			put_heap(0, 4e9, 1e9);
+		rank_now();
+		cr_expect_eq(n_lines, s < 10 ? 0 : s < 25 ? 1 : 2);
+		if (s == 10)
+			cr_expect_str_eq(last_line, "heaps unknown, only calls in progress count "
+						    "known=1 servers=3");
+	}
+	cr_expect_str_eq(last_line, "heaps known again known=2 servers=3");
 	unload();
 }

@@ -161,11 +161,11 @@ Test(headroom_fleet, puts_the_server_first_that_one_more_small_call_would_choose
 	put_heap(2, 4 * GIB, 2 * GIB);
 	put_heap(3, 4 * GIB, 0);
 	fleet.shared->live[3].failure_ppm = 500000;
-	fleet.shared->live[1].inflight = 1;
+	fleet.shared->live[1].inflight = 2;
 	rank_now();
 	cr_expect_eq(fleet.published[0], 2);
-	cr_expect_eq(fleet.published[1], 1);
-	cr_expect_eq(fleet.published[2], 0);
+	cr_expect_eq(fleet.published[1], 0);
+	cr_expect_eq(fleet.published[2], 1);
 	cr_expect_eq(fleet.published[3], 3);
 	unload();
 }
@@ -219,7 +219,7 @@ Test(headroom_fleet, answers_the_same_after_its_state_has_gone_to_a_successor)
 	memcpy(column, fleet.column, sizeof column);
 
 	fleet.shared->word[0] -= (uint64_t)((70 + 79) * 5 * MIB);
-	fleet.shared->word[1] -= 14;
+	fleet.shared->word[1] -= 17;
 	fleet.shared->word[2] -= 640;
 	succeed(saved, len);
 	live_on(70, 80);
@@ -274,6 +274,7 @@ Test(headroom_fleet, keeps_its_predecessors_state_through_a_trial_on_made_up_ser
 	at_s(69.9);
 	try_on_made_up_servers();
 	fleet.shared->word[0] -= (uint64_t)(70 * MIB);
+	fleet.shared->word[1] -= 2;
 	live_on(70, 71);
 	for (size_t i = 0; i < 12; i++) {
 		expect_near(shown("free_ratio", i), free_ratio[i]);
@@ -320,7 +321,7 @@ Test(headroom_fleet, forgets_servers_that_are_gone)
 			snprintf(fleet.text[i], sizeof fleet.text[i], "new%d-%u", round, i);
 		live_on(round * 200, round * 200 + 1);
 	}
-	cr_expect_lt(save_to(saved, sizeof saved), 6 * len);
+	cr_expect_lt(save_to(saved, sizeof saved), 16 * len);
 	unload();
 }
 

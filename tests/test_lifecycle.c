@@ -8,6 +8,8 @@
 #include "plugins/probe.h"
 #include "route_scene.h"
 
+TestSuite(lifecycle, .timeout = 100);
+
 /** A scene whose probes report to a pipe when they are opened and closed. */
 struct reports {
 	int from, to;
@@ -168,7 +170,7 @@ static struct counters_slot *own_slot(const struct scene *s)
 	return counters_slot(s->run.counters, i);
 }
 
-Test(lifecycle, a_world_lives_while_a_thread_is_in_its_router_and_not_longer, .timeout = 60)
+Test(lifecycle, a_world_lives_while_a_thread_is_in_its_router_and_not_longer)
 {
 	struct slow_call first, second;
 	struct reports r;
@@ -203,7 +205,7 @@ Test(lifecycle, a_world_lives_while_a_thread_is_in_its_router_and_not_longer, .t
 	reports_close(&r);
 }
 
-Test(lifecycle, detaching_lets_go_of_worlds_that_were_replaced_too, .timeout = 60)
+Test(lifecycle, detaching_lets_go_of_worlds_that_were_replaced_too)
 {
 	struct slow_call slow;
 	struct reports r;
@@ -266,7 +268,7 @@ Test(lifecycle, two_attachments_of_one_process_are_two_data_planes)
 	scene_close(&s);
 }
 
-Test(lifecycle, the_library_s_thread_follows_what_is_published, .timeout = 60)
+Test(lifecycle, the_library_s_thread_follows_what_is_published)
 {
 	struct reports r;
 	struct scene s;

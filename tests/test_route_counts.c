@@ -7,6 +7,8 @@
 #include "counters_file.h"
 #include "route_scene.h"
 
+TestSuite(route_counts, .timeout = 100);
+
 static void scene_of_counts(struct scene *s)
 {
 	scene_open(s, 3);
@@ -254,7 +256,9 @@ Test(route_counts, a_ticket_outlives_the_view_that_made_it)
 
 Test(route_counts, a_ticket_does_nothing_to_the_new_owner_of_a_server_s_line)
 {
+	static const uint16_t second_first[] = { 1, 0, 2 };
 	struct counters_line *line;
+	struct cr_ticket newer;
 	struct scene s;
 
 	scene_of_counts(&s);
@@ -262,14 +266,20 @@ Test(route_counts, a_ticket_does_nothing_to_the_new_owner_of_a_server_s_line)
 	/* ms2, not held by anybody, gives its line to another server */
 	line = run_line(&s.run, "ms2");
 	atomic_fetch_add(&line->incarnation, 1);
+	s.orders->router.order = second_first;
+	scene_publish(&s);
+	cr_assert_eq(cr_route(s.thread, s.service, &s.call, &newer), 3);
+	expect_held(&s, "ms2", 1, 0);
 	cr_expect_str_eq(cr_next(s.thread, &s.ticket, CR_FAILED)->name, "ms2");
-	cr_expect_eq(line->live.inflight, 0);
-	cr_expect_eq(atomic_load(&line->calls), 0);
+	expect_held(&s, "ms2", 1, 0);
 	cr_end(s.thread, &s.ticket, CR_FAILED, 9);
-	cr_expect_eq(atomic_load(&line->failures), 0);
+	expect_held(&s, "ms2", 1, 0);
+	expect_line(&s, "ms2", 1, 0);
 	cr_expect_eq(line->live.failure_ppm, 0);
 	expect_held(&s, "ms1", 0, 0);
 	expect_line(&s, "ms1", 1, 1);
+	cr_end(s.thread, &newer, CR_OK, 1);
+	expect_held(&s, "ms2", 0, 0);
 	scene_close(&s);
 }
 
@@ -349,8 +359,7 @@ static int take_all_slots(const struct scene *s)
 	return fd;
 }
 
-Test(route_counts, a_process_without_a_slot_routes_and_says_so_and_gets_one_that_becomes_free,
-     .timeout = 60)
+Test(route_counts, a_process_without_a_slot_routes_and_says_so_and_gets_one_that_becomes_free)
 {
 	bool is_counted = false;
 	struct scene s;

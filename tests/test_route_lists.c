@@ -3,6 +3,8 @@
 #include "plugins/garbage.h"
 #include "route_scene.h"
 
+TestSuite(route_lists, .timeout = 100);
+
 /*** Garbage ***/
 
 #define ROUNDS 250
@@ -84,8 +86,7 @@ static int draw_usable(struct plan *plan, uint64_t *state, uint16_t *usable)
 	return n;
 }
 
-Test(route_lists, whatever_a_router_returns_only_usable_servers_are_listed_and_each_once,
-     .timeout = 100)
+Test(route_lists, whatever_a_router_returns_only_usable_servers_are_listed_and_each_once)
 {
 	uint64_t state = 20; /* fixed: a failure can be repeated */
 	struct scene s;

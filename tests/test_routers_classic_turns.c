@@ -114,7 +114,7 @@ Test(weighted_round_robin, gives_exact_shares_in_windows_without_the_common_divi
 	expect_exact_windows(3, hundreds, 3);
 }
 
-/* How far any server ever is from its share, in calls, over one period. */
+/* How far any server ever is from its even schedule, in calls. */
 static double largest_error(size_t n, const uint32_t *weight)
 {
 	const unsigned all = weights_of(weight, n);
@@ -132,7 +132,7 @@ static double largest_error(size_t n, const uint32_t *weight)
 	return worst;
 }
 
-Test(weighted_round_robin, never_strays_two_calls_from_a_share)
+Test(weighted_round_robin, is_never_two_calls_ahead_of_or_behind_an_even_schedule)
 {
 	uint64_t state = 11;
 	double worst = 0;
@@ -145,7 +145,7 @@ Test(weighted_round_robin, never_strays_two_calls_from_a_share)
 			weight[i] = 1 + cr_below(cr_draw(&state), 100) / (1 + round % 3 * 24);
 		worst = fmax(worst, largest_error(n, weight));
 	}
-	printf("weighted_round_robin: at most %.2f calls from a share\n", worst);
+	printf("weighted_round_robin: at most %.2f calls off an even schedule\n", worst);
 	cr_expect_lt(worst, 2);
 }
 
@@ -282,7 +282,7 @@ Test(weighted_round_robin, keeps_exact_shares_whatever_order_the_servers_come_in
 	unload();
 }
 
-#define CALLS 105000 /* of each worker; all calls are a multiple of 21, the sum of weights */
+#define CALLS 420000 /* of each worker; all calls are a multiple of 21, the sum of weights */
 
 static void call_often(unsigned worker)
 {

@@ -72,7 +72,7 @@ struct cr_ticket {
 	uint32_t at;    /* which one is contacted; n: the list is at its end */
 	uint32_t epoch; /* of the counters that line[] belongs to; 0: counted nowhere */
 	int64_t cost_bytes;
-	bool is_held; /* the process's ledger has a reservation at at */
+	bool is_held; /* it is reserved at at */
 };
 
 /**

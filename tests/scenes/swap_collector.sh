@@ -104,7 +104,7 @@ same "objects that stay mapped" \
 [ $((objects - objects_10)) -le $(((SWAPS - 10) * 6)) ] || scene_fail "$objects mappings of objects"
 [ $others -le 4 ] || scene_fail "$others mappings more"
 # and what the loader keeps of it in memory
-[ $grown -le $(((SWAPS - 10) * 16)) ] || scene_fail "$grown KiB more"
+is_sanitized || [ $grown -le $(((SWAPS - 10) * 16)) ] || scene_fail "$grown KiB more"
 same "staged files kept" "$(($(find "$SCENE/state/plugins" -name 'beat.*' | wc -l) <= 10))" 1
 scene_ok "$SWAPS swaps of a collector: each one polls at once, and what was loaded stays mapped"
 

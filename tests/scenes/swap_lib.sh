@@ -92,6 +92,12 @@ decides()
 	scene_fail "not within 5 s: $1 decides; now: $(deciders | xargs)"
 }
 
+# Sanitizers keep what was freed: what memory a process uses says nothing then.
+is_sanitized()
+{
+	grep -qE '__(asan|tsan)_init' "$DAEMON"
+}
+
 # jq over the plugin first in the list of plugins.
 plugin_of()
 {
