@@ -143,6 +143,9 @@ struct cr_plugin_host {
 };
 
 static void cr_plugin_log(const struct cr_host *host, enum cr_level level, const char *fmt, ...)
+	CR_PRINTF(3, 4);
+
+static void cr_plugin_log(const struct cr_host *host, enum cr_level level, const char *fmt, ...)
 {
 	const struct cr *cr = ((const struct cr_plugin_host *)host)->cr;
 	char line[512];

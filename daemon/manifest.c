@@ -35,7 +35,7 @@ static json_t *file_to_json(const struct manifest_file *file)
 {
 	char digest[17];
 
-	snprintf(digest, sizeof digest, "%016" PRIx64, file->digest);
+	(void)snprintf(digest, sizeof digest, "%016" PRIx64, file->digest);
 	return json_pack("{s:I, s:s, s:o}", "seq", (json_int_t)file->seq, "digest", digest,
 			 "version", document_text(file->version, sizeof file->version));
 }

@@ -240,7 +240,7 @@ static uint32_t swap_count_missing(struct swap *swap, struct err *err)
 
 static void swap_arm_check(struct swap *swap)
 {
-	const struct timeval tv = { .tv_usec = CHECK_MS * 1000 };
+	const struct timeval tv = { .tv_usec = CHECK_MS * INT64_C(1000) };
 
 	evtimer_add(swap->check, &tv);
 }

@@ -27,7 +27,7 @@ struct pace {
 	int64_t slice_ns;
 };
 
-static const struct pace full_pace = { 25, 20 * CLOCK_MS };
+static const struct pace full_pace = { 21, 20 * CLOCK_MS };
 static const struct pace quick_pace = { 7, 5 * CLOCK_MS };
 
 void bench_die(const char *fmt, ...)
@@ -306,12 +306,18 @@ static void result_count(struct bench_result *result)
 	}
 }
 
+/* The allocator itself may make a system call now and then. */
+static bool is_about_one(double count)
+{
+	return count >= 1 && count < 1.01;
+}
+
 /* What could not be counted is shown as that, and is no failure. */
 static int result_judge(const struct bench_result *result)
 {
-	if (result->control.allocations >= 0 && result->control.allocations != 1)
+	if (result->control.allocations >= 0 && !is_about_one(result->control.allocations))
 		bench_die("the counting of allocations does not work");
-	if (result->control.system_calls >= 0 && result->control.system_calls != 1)
+	if (result->control.system_calls >= 0 && !is_about_one(result->control.system_calls))
 		bench_die("the counting of system calls does not work");
 	if (result->worst.allocations > 0 || result->worst.system_calls > 0) {
 		fputs("bench: a call allocates memory or makes system calls\n", stderr);

@@ -1,4 +1,4 @@
-/* test_servers.c - values taken and refused, derived metrics, the operator's wishes, reloads. */
+/* test_servers.c - values taken and refused, derived metrics, reloads. */
 #include "servers.h"
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <criterion/criterion.h>
 
 #include "clock.h"
+#include "servers_scene.h"
 
 #define GIB 1073741824.0
 #define NONE                                                                                       \
@@ -21,80 +22,7 @@
 		NAN, 0                                                                             \
 	} /* never measured */
 
-static char a_name[] = "ms1", b_name[] = "ms2", admin_name[] = "admin";
-static char a_address[] = "10.0.0.11:7101", b_address[] = "10.0.0.12:7101";
-static char admin_address[] = "10.0.0.10:7001", moved_address[] = "10.0.0.99:7101";
-
-static struct config_server trio[] = {
-	{ .name = admin_name, .address = admin_address, .is_admin = true, .weight = 1 },
-	{ .name = a_name, .address = a_address, .weight = 5 },
-	{ .name = b_name, .address = b_address, .weight = 3 },
-};
-
-static void configure(struct servers *servers, struct config_server *list, size_t n)
-{
-	const struct config config = { .servers = list, .n_servers = n };
-	struct err err = { 0 };
-
-	cr_assert_eq(servers_configure(servers, &config, &err), 0, "%s", err.text);
-}
-
-static struct servers *make(const char *state_dir)
-{
-	struct servers *servers = servers_new(state_dir);
-
-	cr_assert_not_null(servers);
-	configure(servers, trio, 3);
-	return servers;
-}
-
-static struct servers_entry entry_of(struct servers *servers, const char *name)
-{
-	struct servers_entry entry;
-
-	for (size_t i = 0; servers_get(servers, i, &entry); i++)
-		if (strcmp(entry.name, name) == 0)
-			return entry;
-	cr_assert_fail("no server %s", name);
-	return entry;
-}
-
-/** A state directory of a test's own. */
-static void make_dir(char *dir, size_t len)
-{
-	snprintf(dir, len, "%s/test_servers.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-	cr_assert_not_null(mkdtemp(dir));
-}
-
-static void file_in(char *path, size_t len, const char *dir, const char *file)
-{
-	snprintf(path, len, "%s/%s", dir, file);
-}
-
-static void remove_dir(const char *dir)
-{
-	static const char *const files[] = { "operator.json", "operator.json.bad",
-					     "operator.json.new" };
-	char path[256];
-
-	for (size_t i = 0; i < 3; i++) {
-		file_in(path, sizeof path, dir, files[i]);
-		unlink(path);
-	}
-	cr_expect_eq(rmdir(dir), 0, "something else was left in %s", dir);
-}
-
-static void write_text(const char *dir, const char *text)
-{
-	char path[256];
-	FILE *file;
-
-	file_in(path, sizeof path, dir, "operator.json");
-	file = fopen(path, "w");
-	cr_assert_not_null(file);
-	fputs(text, file);
-	fclose(file);
-}
+static char moved_address[] = "10.0.0.99:7101";
 
 static bool is_readable(int fd)
 {
@@ -435,158 +363,6 @@ Test(servers, starts_afresh_with_a_new_address_or_role)
 	entry = entry_of(servers, "ms2");
 	cr_expect(entry.is_admin);
 	cr_expect(isnan(entry.value[0]));
-	servers_free(servers);
-}
-
-Test(servers, keeps_the_operators_wishes_over_a_restart)
-{
-	char dir[128];
-	struct servers *servers;
-	struct servers_entry entry;
-	struct err err;
-
-	make_dir(dir, sizeof dir);
-	servers = make(dir);
-	cr_expect_eq(entry_of(servers, "ms1").weight, 5);
-	cr_expect_eq(servers_drain(servers, "ms1", true, &err), 0);
-	cr_expect_eq(servers_weight(servers, "ms2", 0, &err), 0);
-	servers_free(servers);
-
-	servers = make(dir);
-	entry = entry_of(servers, "ms1");
-	cr_expect(entry.is_drained);
-	cr_expect_not(entry.weight_is_set);
-	cr_expect_eq(entry.weight, 5);
-	entry = entry_of(servers, "ms2");
-	cr_expect_not(entry.is_drained);
-	cr_expect(entry.weight_is_set);
-	cr_expect_eq(entry.weight, 0);
-	cr_expect_eq(servers_drain(servers, "ms1", false, &err), 0);
-	servers_free(servers);
-
-	servers = make(dir);
-	cr_expect_not(entry_of(servers, "ms1").is_drained);
-	cr_expect_eq(entry_of(servers, "ms2").weight, 0);
-	servers_free(servers);
-	remove_dir(dir);
-}
-
-Test(servers, keeps_a_wish_for_a_server_that_is_away_for_a_while)
-{
-	char dir[128];
-	struct servers *servers;
-	struct err err;
-
-	make_dir(dir, sizeof dir);
-	servers = make(dir);
-	cr_expect_eq(servers_drain(servers, "ms1", true, &err), 0);
-	configure(servers, trio + 2, 1);
-	cr_expect_eq(servers_weight(servers, "ms2", 7, &err), 0);
-	servers_free(servers);
-	servers = servers_new(dir);
-	configure(servers, trio + 2, 1);
-	cr_expect_eq(entry_of(servers, "ms2").weight, 7);
-	configure(servers, trio, 3);
-	cr_expect(entry_of(servers, "ms1").is_drained);
-	servers_free(servers);
-	remove_dir(dir);
-}
-
-Test(servers, goes_back_to_the_configurations_weight_when_the_operators_is_taken_back)
-{
-	char dir[64];
-	struct servers *servers;
-	struct err err;
-
-	make_dir(dir, sizeof dir);
-	servers = make(dir);
-	cr_expect_eq(servers_weight(servers, "ms2", 7, &err), 0);
-	cr_expect_eq(servers_weight(servers, "ms2", SERVERS_WEIGHT_UNSET, &err), 0);
-	cr_expect_not(entry_of(servers, "ms2").weight_is_set);
-	cr_expect_eq(entry_of(servers, "ms2").weight, 3);
-	servers_free(servers);
-	remove_dir(dir);
-}
-
-Test(servers, keeps_a_broken_operator_file_aside_and_starts_afresh)
-{
-	static const char *const broken[] = {
-		"",
-		"{\"version\": 1, \"servers\": {\"ms1\": {\"drain",
-		"[]",
-		"{\"version\": 2, \"servers\": {}}",
-		"{\"version\": 1}",
-		"{\"version\": 1, \"servers\": {\"ms1\": {\"drained\": 1}}}",
-		"{\"version\": 1, \"servers\": {\"ms1\": {\"weight\": 101}}}",
-		"{\"version\": 1, \"servers\": {\"ms1\": {\"weight\": -1}}}",
-		"{\"version\": 1, \"servers\": {\"a\": {\"drained\": true}, \"ms1\": 3}}",
-		"{\"version\": 1, \"servers\": {\"../x\": {\"drained\": true}}}",
-		"{\"version\": 1, \"servers\": {\"ms1\": {}, \"ms1\": {}}}",
-	};
-
-	for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
-		char dir[128], aside[256], path[256], text[128] = "";
-		struct servers *servers;
-		struct err err;
-		FILE *file;
-
-		make_dir(dir, sizeof dir);
-		write_text(dir, broken[i]);
-		servers = make(dir);
-		cr_expect_not(entry_of(servers, "ms1").is_drained);
-		file_in(aside, sizeof aside, dir, "operator.json.bad");
-		file = fopen(aside, "r");
-		cr_assert_not_null(file, "case %zu was not kept", i);
-		(void)!fread(text, 1, sizeof text - 1, file);
-		fclose(file);
-		cr_expect_str_eq(text, broken[i]);
-		file_in(path, sizeof path, dir, "operator.json");
-		cr_expect_neq(access(path, F_OK), 0, "case %zu", i);
-		cr_expect_eq(servers_drain(servers, "ms1", true, &err), 0);
-		servers_free(servers);
-		servers = make(dir);
-		cr_expect(entry_of(servers, "ms1").is_drained, "case %zu", i);
-		servers_free(servers);
-		remove_dir(dir);
-	}
-}
-
-Test(servers, does_not_do_what_it_cannot_write)
-{
-	char dir[128];
-	struct servers *servers;
-	struct err err = { 0 };
-
-	make_dir(dir, sizeof dir);
-	servers = make(dir);
-	cr_assert_eq(servers_weight(servers, "ms1", 9, &err), 0);
-	remove_dir(dir);
-	cr_expect_eq(servers_drain(servers, "ms1", true, &err), -ENOENT);
-	cr_expect_not_null(strstr(err.text, "would not outlive a restart"), "%s", err.text);
-	cr_expect_not_null(strstr(err.text, dir), "%s", err.text);
-	cr_expect_not(entry_of(servers, "ms1").is_drained);
-	cr_expect_lt(servers_weight(servers, "ms1", 10, &err), 0);
-	configure(servers, trio, 3);
-	cr_expect_not(entry_of(servers, "ms1").is_drained);
-	cr_expect_eq(entry_of(servers, "ms1").weight, 9);
-	servers_free(servers);
-}
-
-Test(servers, refuses_wishes_that_make_no_sense_with_a_sentence)
-{
-	struct servers *servers = make(NULL);
-	struct err err;
-
-	cr_expect_eq(servers_drain(servers, "ms9", true, &err), -ENOENT);
-	cr_expect_str_eq(err.text, "no server \"ms9\" in the configuration; callrouterctl servers "
-				   "lists them");
-	cr_expect_eq(servers_drain(servers, "admin", true, &err), -EINVAL);
-	cr_expect_str_eq(err.text, "admin is an administration server: no call goes there anyway");
-	cr_expect_eq(servers_weight(servers, "ms1", 101, &err), -ERANGE);
-	cr_expect_str_eq(err.text, "weight 101 is not in 0 .. 100");
-	cr_expect_eq(servers_weight(servers, "ms9", 1, NULL), -ENOENT);
-	cr_expect_eq(servers_weight(servers, "ms1", 100, NULL), 0);
-	cr_expect_eq(entry_of(servers, "ms1").weight, 100);
 	servers_free(servers);
 }
 

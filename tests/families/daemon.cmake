@@ -4,7 +4,7 @@ set(config daemon/config.c daemon/config_expand.c daemon/config_options.c daemon
 	daemon/config_yaml.c)
 set(middle daemon/assemble.c daemon/roster.c daemon/seats.c daemon/generation.c daemon/stage.c
 	daemon/servers.c daemon/servers_get.c daemon/servers_operator.c daemon/statefile.c ${config}
-	tests/fake_ranker.c core/plugin.c core/elf.c core/boot.c core/counters.c core/counters_daemon.c
+	tests/fake_ranker.c core/plugin.c core/elf.c core/boot.c core/counters.c core/counters_quarantine.c core/counters_daemon.c
 	core/image.c core/log.c core/option.c core/runfile.c core/text.c core/view.c core/words.c
 	core/err.c)
 set(middle_libs PkgConfig::jansson PkgConfig::yaml_0_1 PkgConfig::libevent_core m)
@@ -16,7 +16,7 @@ unit_test(publisher SOURCES daemon/publisher.c core/snapshot_writer.c core/snaps
 # It is its own ranker.
 unit_test(ranker SOURCES daemon/ranker.c daemon/ranker_now.c daemon/ranker_child.c
 	daemon/ranker_facts.c daemon/ranker_trial.c daemon/document.c core/plugin.c core/elf.c
-	core/boot.c core/counters.c core/counters_daemon.c core/image.c core/log.c core/option.c
+	core/boot.c core/counters.c core/counters_quarantine.c core/counters_daemon.c core/image.c core/log.c core/option.c
 	core/runfile.c core/text.c core/view.c core/words.c core/err.c
 	LIBS PkgConfig::jansson PkgConfig::libevent_core m)
 if(TARGET test_ranker)

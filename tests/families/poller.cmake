@@ -8,6 +8,7 @@ set(poller daemon/poller.c daemon/poller_callbacks.c daemon/poller_round.c daemo
 	core/option.c core/words.c ${servers})
 set(poller_libs PkgConfig::jansson PkgConfig::yaml_0_1)
 unit_test(servers SOURCES ${servers} LIBS PkgConfig::jansson)
+unit_test(servers_operator SOURCES ${servers} LIBS PkgConfig::jansson)
 unit_test(poller SOURCES ${poller} LIBS ${poller_libs})
 unit_test(poller_change SOURCES ${poller} LIBS ${poller_libs})
 unit_test(poller_schedule SOURCES ${poller} LIBS ${poller_libs})

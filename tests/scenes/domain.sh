@@ -10,7 +10,7 @@ snmpd=$(PATH=$PATH:/usr/sbin:/sbin command -v snmpd) || {
 	exit 77
 }
 interval_ms=500
-publish_ms=150 # debounce, rank, publish, and two programs to look at it
+publish_ms=250 # debounce, rank, publish, and two programs to look at it
 port=$(scene_port)
 mib=1048576
 

@@ -89,7 +89,7 @@ scene_ok "a server is added"
 
 calls=$(of ms1 calls)
 [ "$calls" -gt 0 ] || scene_fail "no call of ms1 was counted"
-scene_spawn long "$CLIENT" --run-dir "$SCENE/run" --service shop --calls 1 --path '/call?ms=2000'
+scene_spawn long "$CLIENT" --run-dir "$SCENE/run" --service shop --calls 1 --path '/call?ms=3000'
 scene_wait 2 '[ "$(of ms1 inflight)" -ge 1 ]'
 (server ms2; server ms3) | config
 scene_kill callrouterd HUP
