@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "document.h"
 #include "log.h"
 #include "swap_internal.h"
 #include "text.h"
@@ -46,12 +47,19 @@ static void swap_finish(struct swap *swap, const struct err *err)
 {
 	struct control_request *later = swap->later;
 	json_t *members = NULL;
+	const struct generation *current = swap->shelf->current;
+	struct err no_memory;
 
 	evtimer_del(swap->check);
-	if (err == NULL)
-		members = json_pack("{s:s, s:I, s:s}", "plugin", swap->shelf->plugin, "generation",
-				    (json_int_t)swap->shelf->current->seq, "version",
-				    swap->shelf->current->facts->version);
+	if (err == NULL && current != NULL)
+		members = json_pack(
+			"{s:s, s:I, s:o}", "plugin", swap->shelf->plugin, "generation",
+			(json_int_t)current->seq, "version",
+			document_text(current->facts->version, sizeof current->facts->version));
+	if (err == NULL && members == NULL) {
+		err_set(&no_memory, -ENOMEM, "no memory for the answer");
+		err = &no_memory;
+	}
 	swap->phase = SWAP_IDLE;
 	swap->later = NULL;
 	swap->is_forced = false;
