@@ -59,7 +59,6 @@ struct cr {
 	pthread_mutex_t refreshing; /* held during a refresh; the thread that forks waits for it */
 	struct snapshot_reader *reader;
 	struct mapping *mapping; /* NULL: no counters file yet */
-	uint32_t last_epoch;
 	int64_t claimed_ns;       /* when a slot was last asked for in vain */
 	uint64_t quarantine_mark; /* of the list that the live world knows */
 	struct guests guests;

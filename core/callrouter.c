@@ -134,6 +134,17 @@ static void attached_remove(const struct cr *cr)
 	pthread_mutex_unlock(&attached_lock);
 }
 
+/* exit() without cr_detach(). Held for good: no refresh is to take another slot now. */
+__attribute__((destructor)) static void attached_at_exit(void)
+{
+	attached_before_fork();
+	for (const struct cr *cr = attached; cr != NULL; cr = cr->next)
+		if (cr->mapping != NULL &&
+		    atomic_load_explicit(&cr->page->is_own, memory_order_relaxed) != 0)
+			counters_leave(cr->mapping->counters);
+	pthread_mutex_unlock(&attached_lock);
+}
+
 /*** Attaching ***/
 
 /** The log that plugins see, with the way back to the attachment. */
@@ -241,6 +252,7 @@ static int cr_set_up(struct cr *cr, const struct cr_config *config)
 	cr->reader = snapshot_reader_new(cr->run_dir);
 	if (cr->reader == NULL || cr_take_image(cr, NULL) < 0)
 		return -ENOMEM;
+	attached_add(cr); /* before there is anything of which a child must let go */
 	cr_refresh(cr);
 	return config->start_thread ? cr_start_thread(cr) : 0;
 }
@@ -254,14 +266,15 @@ int cr_attach(const struct cr_config *config, struct cr **out, char *err, size_t
 	if (cr != NULL)
 		failed = cr_set_up(cr, config);
 	if (failed < 0) {
-		if (cr != NULL)
+		if (cr != NULL) {
+			attached_remove(cr);
 			cr_free(cr);
+		}
 		if (err != NULL)
 			(void)snprintf(err, err_len, "cannot attach to callrouter: %s",
 				       err_words(failed));
 		return failed;
 	}
-	attached_add(cr);
 	*out = cr;
 	return 0;
 }
@@ -334,7 +347,8 @@ static struct cr_thread *cr_thread_reuse(struct cr *cr)
 
 static void cr_thread_link(struct cr *cr, struct cr_thread *thread)
 {
-	struct cr_thread *first = atomic_load_explicit(&cr->threads, memory_order_relaxed);
+	/* acquire, here and on failure: pairs with the exchange below, first's number is read */
+	struct cr_thread *first = atomic_load_explicit(&cr->threads, memory_order_acquire);
 
 	do {
 		thread->next = first;
@@ -342,7 +356,7 @@ static void cr_thread_link(struct cr *cr, struct cr_thread *thread)
 		/* seq_cst, pairs with world_is_entered(): before its thread enters a world, it is
 		 * in the list */
 	} while (!atomic_compare_exchange_weak_explicit(
-		&cr->threads, &first, thread, memory_order_seq_cst, memory_order_relaxed));
+		&cr->threads, &first, thread, memory_order_seq_cst, memory_order_acquire));
 }
 
 struct cr_thread *cr_thread_new(struct cr *cr)

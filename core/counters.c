@@ -16,8 +16,8 @@
 #include "runfile.h"
 #include "text.h"
 
-/* No call holds more: sums of all calls stay far from overflow, whatever callers say. */
-#define CALL_BYTES_MAX (INT64_C(1) << 40)
+/* No call holds more, whatever callers say: it takes 2^27 such calls in progress to overflow. */
+#define CALL_BYTES_MAX (INT64_C(1) << 36)
 
 /*** The mapping ***/
 
@@ -249,6 +249,7 @@ static bool slot_lock_free(const struct counters *c, uint32_t slot)
 static void slot_introduce(struct counters_slot *slot, const char *program)
 {
 	atomic_fetch_add_explicit(&slot->epoch, 1, memory_order_relaxed);
+	atomic_store_explicit(&slot->is_leaving, 0, memory_order_relaxed);
 	slot->pid = getpid();
 	text_copy(slot->program, sizeof slot->program, program);
 	slot->attached_ns = clock_now_ns();
@@ -287,14 +288,27 @@ int counters_claim(struct counters *c, const char *program)
 		}
 		slot_introduce(&c->slots[slot], program);
 		c->slot = (int)slot;
+		c->epoch = atomic_load_explicit(&c->slots[slot].epoch, memory_order_relaxed);
 		return c->slot;
 	}
 	return -EAGAIN;
 }
 
+bool counters_has_slot(const struct counters *c)
+{
+	return c->slot >= 0 && slot_is(c, (uint32_t)c->slot, COUNTERS_USED) &&
+	       atomic_load_explicit(&c->slots[c->slot].epoch, memory_order_relaxed) == c->epoch;
+}
+
+void counters_leave(const struct counters *c)
+{
+	if (counters_has_slot(c))
+		atomic_store_explicit(&c->slots[c->slot].is_leaving, 1, memory_order_relaxed);
+}
+
 void counters_close(struct counters *c)
 {
-	if (c != NULL && c->slot >= 0) {
+	if (c != NULL && counters_has_slot(c)) {
 		counters_give_back(c, c->row);
 		atomic_store_explicit(&c->slots[c->slot].state, COUNTERS_FREE,
 				      memory_order_release);

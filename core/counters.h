@@ -64,7 +64,7 @@ struct counters_slot {
 	_Atomic uint32_t state; /* 0 free, 1 used */
 	_Atomic uint32_t epoch; /* one more at each claim */
 	int32_t pid;            /* for people only */
-	uint32_t spare;
+	_Atomic uint32_t is_leaving; /* it ends in good order: its death is nobody's fault */
 	char program[32];
 	int64_t attached_ns;
 	_Atomic uint64_t prepared;       /* last prepare token dealt with */
@@ -123,6 +123,14 @@ bool counters_is_alive(const struct counters *c, uint32_t slot);
  */
 int counters_claim(struct counters *c, const char *program);
 
+/** The process ends without giving up its slot: whatever its threads are at, no plugin is to blame.
+ * [any] */
+void counters_leave(const struct counters *c);
+
+/** Is the slot still this process's? No: its descriptors were closed, and the daemon took it for
+ * dead. No system call. [any] */
+bool counters_has_slot(const struct counters *c);
+
 /** This process's row, or NULL without a slot; its slot number, or -1. [any] */
 struct counters_row *counters_row(const struct counters *c);
 int counters_slot_number(const struct counters *c);
@@ -176,12 +184,15 @@ int counters_find_service(const struct counters *c, const char *name);
 int counters_line_of(struct counters *c, const char *name, const bool *keep);
 int counters_service_of(struct counters *c, const char *name, const bool *keep);
 
+#define COUNTERS_DEATH_SEQS 8
+
 /** What happened to dead processes. */
 struct counters_death {
 	uint32_t slot;
 	int32_t pid;
 	char program[32];
-	uint64_t running_seq; /* plugin file in whose code it died, or 0 */
+	/* plugin files whose code was running, each once; 0: no more */
+	uint64_t running_seq[COUNTERS_DEATH_SEQS];
 	bool was_loading;     /* and that was while it loaded and opened it, not in route() */
 	uint64_t loaded_seq;  /* newest plugin file that it had loaded */
 	int64_t loaded_ns;

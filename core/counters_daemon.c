@@ -331,10 +331,22 @@ int counters_service_of(struct counters *c, const char *name, const bool *keep)
 
 /*** The dead ***/
 
+/* More than one router may have been running. Each once; all of them are refused from now on. */
+static void death_note_running(struct counters_death *death, uint64_t seq)
+{
+	for (size_t i = 0; i < COUNTERS_DEATH_SEQS; i++) {
+		if (death->running_seq[i] == 0)
+			death->running_seq[i] = seq;
+		if (death->running_seq[i] == seq)
+			return;
+	}
+}
+
 static void slot_bury(struct counters *c, uint32_t at, struct counters_row *row,
 		      struct counters_death *death)
 {
 	struct counters_slot *slot = &c->slots[at];
+	const bool is_leaving = atomic_load_explicit(&slot->is_leaving, memory_order_relaxed) != 0;
 
 	*death = (struct counters_death){
 		.slot = at,
@@ -344,13 +356,15 @@ static void slot_bury(struct counters *c, uint32_t at, struct counters_row *row,
 	};
 	memcpy(death->program, slot->program, sizeof death->program);
 	death->program[sizeof death->program - 1] = '\0';
-	for (uint32_t t = 0; t < COUNTERS_THREADS; t++) {
+	if (is_leaving)
+		death->loaded_seq = 0;
+	for (uint32_t t = 0; t < COUNTERS_THREADS && !is_leaving; t++) {
 		const uint64_t seq = atomic_load_explicit(&row->running[t], memory_order_relaxed);
 
 		counters_quarantine(c, seq);
-		if (seq == 0 || death->running_seq != 0)
+		if (seq == 0)
 			continue;
-		death->running_seq = seq;
+		death_note_running(death, seq);
 		death->was_loading = t == COUNTERS_LOADER;
 	}
 	death->inflight = counters_give_back(c, row);

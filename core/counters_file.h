@@ -71,6 +71,7 @@ struct counters {
 	struct counters_slot *slots;
 	/* This process's slot. */
 	int slot;                 /* -1: none */
+	uint32_t epoch;           /* of the slot, when it was claimed */
 	struct counters_row *row; /* NULL: none */
 	struct counters_daemon *daemon;
 };

@@ -68,7 +68,8 @@ int counters_inquest(struct counters *c)
 
 		if (!counters_lock_dead(c, i))
 			continue;
-		if (counters_map_row(c, i, &row) == 0) {
+		if (atomic_load_explicit(&c->slots[i].is_leaving, memory_order_relaxed) == 0 &&
+		    counters_map_row(c, i, &row) == 0) {
 			for (uint32_t t = 0; t < COUNTERS_THREADS; t++) {
 				const uint64_t seq = atomic_load_explicit(&row->running[t],
 									  memory_order_relaxed);

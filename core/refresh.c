@@ -15,6 +15,9 @@
 
 #define CLAIM_AGAIN_NS CLOCK_S
 
+/* Of all attachments: a ticket of one that was detached fits no other. */
+static _Atomic uint32_t last_epoch;
+
 static void cr_warn(struct cr *cr, enum said kind, const char *fmt, ...) CR_PRINTF(3, 4);
 
 /* A complaint that comes with every refresh is passed on once, until all is well again. */
@@ -133,8 +136,10 @@ static bool mapping_is_good(const struct cr *cr)
 
 	if (mapping == NULL || counters_is_replaced(mapping->counters, cr->run_dir))
 		return false;
+	if (mapping->has_slot)
+		return counters_has_slot(mapping->counters);
 	/* All slots were taken when we came: one may have become free. */
-	return mapping->has_slot || clock_now_ns() - cr->claimed_ns < CLAIM_AGAIN_NS;
+	return clock_now_ns() - cr->claimed_ns < CLAIM_AGAIN_NS;
 }
 
 static struct counters *counters_find(struct cr *cr)
@@ -174,7 +179,7 @@ static void mapping_renew(struct cr *cr)
 	mapping->refs = 1;
 	counters_inquest(mapping->counters);
 	mapping_claim(cr, mapping);
-	mapping->epoch = ++cr->last_epoch;
+	mapping->epoch = atomic_fetch_add_explicit(&last_epoch, 1, memory_order_relaxed) + 1;
 	cr->mapping = mapping;
 	cr->guests.counters = mapping->counters;
 	cr->prepare_answered = 0;

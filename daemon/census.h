@@ -17,9 +17,9 @@ typedef void census_fn(void *arg, uint64_t seq, const char *note);
 
 struct census;
 
-/** Start looking. NULL: no memory. [main] */
-struct census *census_new(struct event_base *base, struct counters *counters, census_fn *convict,
-			  void *arg);
+/** Start looking. run_dir: borrowed. NULL: no memory. [main] */
+struct census *census_new(struct event_base *base, struct counters *counters, const char *run_dir,
+			  census_fn *convict, void *arg);
 void census_free(struct census *census);
 
 #endif

@@ -340,7 +340,8 @@ static int daemon_open_swap(struct daemon *daemon, struct err *err)
 	};
 
 	daemon->swap = swap_new(&context);
-	daemon->census = census_new(daemon->base, daemon->counters, daemon_on_convict, daemon);
+	daemon->census = census_new(daemon->base, daemon->counters, daemon->options.run_dir,
+				    daemon_on_convict, daemon);
 	if (daemon->swap == NULL || daemon->census == NULL)
 		return err_set(err, -ENOMEM, "no memory to start");
 	daemon->watch = watch_open(daemon->base, daemon->options.plugins_dir,

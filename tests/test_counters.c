@@ -342,7 +342,7 @@ Test(counters, impossible_sizes_of_calls_are_cut)
 	expect_totals(s.daemon, 1, 1, 0);
 	for (int i = 0; i < 3; i++)
 		counters_hold_add(s.plane, 1, INT64_MAX);
-	expect_totals(s.daemon, 1, 4, 3298534883328);
+	expect_totals(s.daemon, 1, 4, 206158430208);
 	for (int i = 0; i < 3; i++)
 		counters_hold_drop(s.plane, 1, INT64_MAX);
 	counters_hold_drop(s.plane, 1, -5);

@@ -32,7 +32,7 @@ static void expect_death_is_noticed(struct scene *s, const struct other *other, 
 	cr_expect_eq(death.pid, pid);
 	cr_expect_str_eq(death.program, "other");
 	cr_expect_eq(death.inflight, 3);
-	cr_expect_eq(death.running_seq, 0);
+	cr_expect_eq(death.running_seq[0], 0);
 	expect_totals(s->daemon, 3, 0, 0);
 	expect_totals(s->daemon, 16383, 0, 0);
 	cr_expect_eq(counters_reap(s->daemon, keep_death, &death), 0);
@@ -140,7 +140,7 @@ Test(counters, reaping_quarantines_and_reports_what_ran)
 	other = other_start(&s, act_run);
 	other_kill(&other);
 	cr_expect_eq(counters_reap(s.daemon, keep_death, &death), 1);
-	cr_expect_eq(death.running_seq, 42);
+	cr_expect_eq(death.running_seq[0], 42);
 	cr_expect_eq(death.loaded_seq, 43);
 	cr_expect_eq(death.loaded_ns, 44);
 	cr_expect(counters_is_quarantined(s.plane, 42));

@@ -1,5 +1,6 @@
 /* test_fork_dead.c - what a dead data plane held is given back, and what killed it is remembered.
  */
+#include "attachment.h"
 #include "other_process.h"
 
 TestSuite(fork_dead, .timeout = 100);
@@ -56,7 +57,7 @@ static void expect_given_back(act_fn *act)
 		sched_yield();
 	cr_expect_str_eq(death.program, "test");
 	cr_expect_eq(death.inflight, 1);
-	cr_expect_eq(death.running_seq, 0);
+	cr_expect_eq(death.running_seq[0], 0);
 	expect_held(&s, "ms1", 0, 0);
 	cr_expect_eq(counters_slots_used(s.run.counters), 0);
 	scene_close(&s);
@@ -70,6 +71,37 @@ Test(fork_dead, what_a_killed_process_held_is_given_back)
 Test(fork_dead, what_a_process_in_another_pid_namespace_held_is_given_back_too)
 {
 	expect_given_back(act_in_a_pid_namespace);
+}
+
+/* As if another thread were in a route() at that moment. */
+static int act_exit_in_route(struct scene *s)
+{
+	scene_attach(s);
+	say(cr_route(s->thread, s->service, &s->call, &s->ticket));
+	atomic_store_explicit(&counters_row(s->cr->mapping->counters)->running[0], 9,
+			      memory_order_relaxed);
+	exit(0);
+}
+
+Test(fork_dead, a_process_that_exits_without_detaching_blames_no_router)
+{
+	struct counters_death death = { .running_seq = { 1 }, .loaded_seq = 1 };
+	struct other other;
+	struct scene s;
+
+#ifdef __SANITIZE_ADDRESS__
+	cr_skip("the leak check would complain of what the test itself has in its child");
+#endif
+	scene_of_forks(&s, false);
+	other = other_start(&s, act_exit_in_route);
+	cr_expect_eq(hear(&other), 2);
+	other_end(&other, false);
+	cr_assert_eq(counters_reap(s.run.counters, keep_death, &death), 1);
+	cr_expect_eq(death.inflight, 1);
+	cr_expect_eq(death.running_seq[0], 0);
+	cr_expect_eq(death.loaded_seq, 0);
+	cr_expect_not(counters_is_quarantined(s.run.counters, 9));
+	scene_close(&s);
 }
 
 /* A master with a worker: the worker lives on, with or without ever having refreshed. */

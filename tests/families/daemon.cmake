@@ -26,6 +26,10 @@ if(TARGET test_ranker)
 		TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
 endif()
 
+unit_test(census SOURCES daemon/census.c core/counters.c core/counters_quarantine.c
+	core/counters_daemon.c core/runfile.c core/boot.c core/log.c core/text.c core/err.c
+	LIBS PkgConfig::libevent_core)
+
 scene_test(domain)
 scene_test(tomcats TIMEOUT 180)
 scene_test(outage)

@@ -46,7 +46,8 @@ scene_ok "ms1 has the most free heap: $((before / 1048576)) MiB, ms2 has $(($(fr
 
 get ms1 '/load/keep.jsp?mb=80'
 scene_wait 5 '[ "$(ranking)" = "ms2 ms1" ]'
-[ "$(free_of ms1)" -le $((before - 60 * 1048576)) ] || scene_fail "ms1's free heap did not fall by 60 MiB"
+# A poll may have come in the middle of it.
+scene_wait 5 '[ "$(free_of ms1)" -le $((before - 60 * 1048576)) ]'
 same "first of 50 calls" "$(ctl route shop --count 50 --json | jq -c '[.[].servers[0]] | unique')" '["ms2"]'
 scene_ok "ms1 holds 80 MB: the ranking flips"
 
