@@ -58,7 +58,7 @@ struct cr {
 	char said[SAIDS][320];      /* the last complaint of each kind: not repeated */
 	pthread_mutex_t refreshing; /* held during a refresh; the thread that forks waits for it */
 	struct snapshot_reader *reader;
-	struct mapping *mapping; /* NULL: no counters file yet */
+	struct mapping *mapping;  /* NULL: no counters file yet */
 	int64_t claimed_ns;       /* when a slot was last asked for in vain */
 	uint64_t quarantine_mark; /* of the list that the live world knows */
 	struct guests guests;

@@ -61,9 +61,9 @@ struct counters_service {
 
 /** One process's slot. */
 struct counters_slot {
-	_Atomic uint32_t state; /* 0 free, 1 used */
-	_Atomic uint32_t epoch; /* one more at each claim */
-	int32_t pid;            /* for people only */
+	_Atomic uint32_t state;      /* 0 free, 1 used */
+	_Atomic uint32_t epoch;      /* one more at each claim */
+	int32_t pid;                 /* for people only */
 	_Atomic uint32_t is_leaving; /* it ends in good order: its death is nobody's fault */
 	char program[32];
 	int64_t attached_ns;
@@ -193,8 +193,8 @@ struct counters_death {
 	char program[32];
 	/* plugin files whose code was running, each once; 0: no more */
 	uint64_t running_seq[COUNTERS_DEATH_SEQS];
-	bool was_loading;     /* and that was while it loaded and opened it, not in route() */
-	uint64_t loaded_seq;  /* newest plugin file that it had loaded */
+	bool was_loading;    /* and that was while it loaded and opened it, not in route() */
+	uint64_t loaded_seq; /* newest plugin file that it had loaded */
 	int64_t loaded_ns;
 	uint32_t inflight; /* calls given back */
 };
