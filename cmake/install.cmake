@@ -23,6 +23,9 @@ install(FILES docs/callrouter.sysusers DESTINATION lib/sysusers.d RENAME callrou
 install(FILES docs/completion/callrouterctl.bash RENAME callrouterctl
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 
+install(FILES docs/config.md plugins.d/README.md plugins.d/example.c
+	DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/callrouter)
+
 # docs/NAME.SECTION.scd -> man/NAME.SECTION
 find_program(SCDOC scdoc)
 file(GLOB pages CONFIGURE_DEPENDS docs/*.scd)

@@ -17,6 +17,7 @@
 #include "attachment.h"
 #include "err.h"
 #include "text.h"
+#include "words.h"
 
 #define REFRESH_MS      10
 #define DEFAULT_RUN_DIR "/run/callrouter"
@@ -387,6 +388,16 @@ void cr_thread_free(struct cr_thread *thread)
 {
 	if (thread != NULL)
 		atomic_store_explicit(&thread->is_used, false, memory_order_release);
+}
+
+const char *cr_reason_words(enum cr_reason reason)
+{
+	return words_reason(reason);
+}
+
+const char *cr_decided_words(enum cr_decided decided)
+{
+	return words_decided(decided);
 }
 
 const char *cr_version(void)

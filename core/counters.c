@@ -32,7 +32,7 @@ struct counters *counters_alloc(void)
 	return c;
 }
 
-static void counters_close_files(struct counters *c)
+void counters_close_files(struct counters *c)
 {
 	if (c->lock_fd >= 0)
 		close(c->lock_fd);

@@ -107,6 +107,13 @@ void counters_close(struct counters *c);
 /** Was the file behind the mapping replaced or deleted? Makes system calls. [any] */
 bool counters_is_replaced(const struct counters *c, const char *run_dir);
 
+/**
+ * Close the file's descriptors, the mapping stays: for who looks at lines only and lets foreign
+ * code write into whatever is open. No slot can be claimed, or asked about, afterwards. [one
+ * thread]
+ */
+void counters_close_files(struct counters *c);
+
 /** Lines, by index; NULL if it is out of range. Valid until counters_close(). [any] */
 struct counters_line *counters_line(const struct counters *c, uint32_t line);
 struct counters_service *counters_service(const struct counters *c, uint32_t line);

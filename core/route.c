@@ -129,7 +129,8 @@ static enum cr_reason side_ask(struct cr_thread *thread, const struct world *wor
 	const struct image_choice *choice = side->choice;
 
 	if (side->instance == NULL)
-		return CR_REASON_NO_ROUTER;
+		return choice->reason != CR_REASON_NONE ? (enum cr_reason)choice->reason
+							: CR_REASON_NO_ROUTER;
 	if (side->is_quarantined)
 		return CR_REASON_QUARANTINED;
 	if (call->now_ns > choice->fresh_until_ns)

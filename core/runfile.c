@@ -63,6 +63,22 @@ int runfile_read(int fd, void *to, size_t len, off_t at)
 	return 0;
 }
 
+int runfile_write(int fd, const void *from, size_t len, off_t at)
+{
+	while (len > 0) {
+		const ssize_t n = pwrite(fd, from, len, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		from = (const char *)from + n;
+		len -= (size_t)n;
+		at += n;
+	}
+	return 0;
+}
+
 int runfile_allocate(int fd, off_t at, off_t len)
 {
 	int code;

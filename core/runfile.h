@@ -28,8 +28,11 @@ int runfile_open(const char *path, int access, struct stat *st, struct err *err)
  */
 int runfile_read(int fd, void *to, size_t len, off_t at);
 
-/** Make sure that len bytes at an offset have room, so that writing them through a mapping cannot
- * fail. Returns 0 or negative errno. [any] */
+/** Write exactly len bytes at an offset. Returns 0 or negative errno. [any] */
+int runfile_write(int fd, const void *from, size_t len, off_t at);
+
+/** Make sure that len bytes at an offset have room, so that writing them, also through a mapping,
+ * cannot fail. Returns 0 or negative errno. [any] */
 int runfile_allocate(int fd, off_t at, off_t len);
 
 /**

@@ -1,11 +1,14 @@
-/* snapshot_writer.c - callrouterd's side of the snapshot file: fill a slot, then point to it. [L2]
+/*
+ * snapshot_writer.c - callrouterd's side of the snapshot file: fill a slot, then point to it. [L2]
+ *
+ * The file is written with pwrite() and never mapped: whoever truncates it causes a new file, not a
+ * SIGBUS in the daemon.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -16,62 +19,68 @@
 
 #define FIRST_SLOT_BYTES (UINT64_C(64) << 10)
 
-/** The file as it is mapped. */
-struct mapped {
-	int fd;
+/** The file as it is open. */
+struct opened {
+	int fd; /* -1: none */
 	struct stat st;
-	struct snapshot_header *header;
-	uint64_t slot_bytes, bytes, id;
-	uint64_t sequence; /* of the newest image: our own count, the file's is for readers */
+	struct snapshot_header header; /* as it was written; newest is our count, not the file's */
 };
 
 struct snapshot_writer {
 	char dir[PATH_MAX], path[PATH_MAX];
 	struct runfile file;
-	struct mapped mapped;
+	struct opened opened;
 	uint64_t generation; /* of the newest image */
 };
 
-static int mapped_map(struct mapped *m, const char *path, struct err *err)
+static uint64_t opened_sequence(const struct opened *o)
 {
-	void *at;
-
-	m->bytes = snapshot_file_bytes(m->slot_bytes);
-	at = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
-	if (at == MAP_FAILED)
-		return err_set(err, -errno, "%s: cannot map it: %s", path, err_words(errno));
-	m->header = at;
-	return 0;
+	return atomic_load_explicit(&o->header.newest, memory_order_relaxed);
 }
 
-static void mapped_close(struct mapped *m)
+static void opened_close(struct opened *o)
 {
-	if (m->header != NULL)
-		munmap(m->header, m->bytes);
-	if (m->fd >= 0)
-		close(m->fd);
-	*m = (struct mapped){ .fd = -1 };
+	if (o->fd >= 0)
+		close(o->fd);
+	*o = (struct opened){ .fd = -1 };
 }
 
 /* Fill the slot that is two generations old. A reader that is still in it sees another sequence
  * afterwards, or a wrong checksum. */
-static void mapped_write(struct mapped *m, const struct image_header *image)
+static int opened_write(struct opened *o, const struct image_header *image)
 {
-	const uint64_t sequence = m->sequence + 1;
-	struct snapshot_slot *slot =
-		(struct snapshot_slot *)((char *)m->header +
-					 snapshot_slot_at(sequence, m->slot_bytes));
+	const uint64_t sequence = opened_sequence(o) + 1;
+	const off_t at = (off_t)snapshot_slot_at(sequence, o->header.slot_bytes);
+	struct snapshot_slot slot = { .length = image->bytes, .generation = image->generation };
+	int code;
 
-	/* Invalid first: acquire keeps the copy behind it. Readers are other processes' pread()s:
-	 * what they saw in between is caught by sequence and checksum. */
-	(void)atomic_exchange_explicit(&slot->sequence, 0, memory_order_acq_rel);
-	slot->length = image->bytes;
-	slot->generation = image->generation;
-	memcpy(slot + 1, image, image->bytes);
-	slot->checksum = snapshot_checksum(m->id, sequence, slot, image);
-	atomic_store_explicit(&slot->sequence, sequence, memory_order_release);
-	atomic_store_explicit(&m->header->newest, sequence, memory_order_release);
-	m->sequence = sequence;
+	/* Invalid first, and pointed to last: each call's bytes are in the file when it returns.
+	 * What a reader's pread() saw in between is caught by sequence and checksum. */
+	slot.checksum = snapshot_checksum(o->header.id, sequence, &slot, image);
+	code = runfile_write(o->fd, &slot, sizeof slot, at);
+	if (code == 0)
+		code = runfile_write(o->fd, image, image->bytes, at + (off_t)sizeof slot);
+	if (code == 0)
+		code = runfile_write(o->fd, &sequence, sizeof sequence,
+				     at + (off_t)offsetof(struct snapshot_slot, sequence));
+	if (code == 0)
+		code = runfile_write(o->fd, &sequence, sizeof sequence,
+				     offsetof(struct snapshot_header, newest));
+	if (code == 0)
+		atomic_store_explicit(&o->header.newest, sequence, memory_order_relaxed);
+	return code;
+}
+
+/* Somebody may have removed the file, which readers follow by its name, or cut it, also to make it
+ * as long again: without its header. */
+static bool opened_is_good(const struct opened *o, const char *path)
+{
+	char header[offsetof(struct snapshot_header, newest)];
+	struct stat now;
+
+	return !runfile_is_replaced(path, &o->st) && fstat(o->fd, &now) == 0 && now.st_nlink > 0 &&
+	       now.st_size == o->st.st_size && runfile_read(o->fd, header, sizeof header, 0) == 0 &&
+	       memcmp(header, &o->header, sizeof header) == 0;
 }
 
 static uint64_t random_id(void)
@@ -87,87 +96,78 @@ static uint64_t random_id(void)
 static int writer_make(struct snapshot_writer *writer, uint64_t slot_bytes,
 		       const struct image_header *first, struct err *err)
 {
-	struct mapped m = { .slot_bytes = slot_bytes, .id = random_id() };
 	const off_t bytes = (off_t)snapshot_file_bytes(slot_bytes);
+	struct opened o = { .header = { .magic = SNAPSHOT_MAGIC,
+					.layout = SNAPSHOT_LAYOUT,
+					.header_bytes = SNAPSHOT_HEADER_BYTES,
+					.slots = SNAPSHOT_SLOTS,
+					.slot_bytes = slot_bytes,
+					.mark = boot_mark_now(),
+					.id = random_id() } };
 	int code;
 
-	m.fd = runfile_make(&writer->file, bytes, bytes, err);
-	if (m.fd < 0)
-		return m.fd;
-	code = mapped_map(&m, writer->path, err);
-	if (m.header == NULL)
-		goto discard;
-	*m.header = (struct snapshot_header){
-		.magic = SNAPSHOT_MAGIC,
-		.layout = SNAPSHOT_LAYOUT,
-		.header_bytes = SNAPSHOT_HEADER_BYTES,
-		.slots = SNAPSHOT_SLOTS,
-		.slot_bytes = slot_bytes,
-		.mark = boot_mark_now(),
-		.id = m.id,
-	};
-	if (first != NULL)
-		mapped_write(&m, first);
-	code = runfile_commit(&writer->file, m.fd, err);
-	if (code == 0 && fstat(m.fd, &m.st) < 0)
-		code = err_set(err, -errno, "%s: %s", writer->path, err_words(errno));
+	o.fd = runfile_make(&writer->file, bytes, bytes, err);
+	if (o.fd < 0)
+		return o.fd;
+	code = runfile_write(o.fd, &o.header, sizeof o.header, 0);
+	if (code == 0 && first != NULL)
+		code = opened_write(&o, first);
 	if (code < 0)
-		goto discard;
-	mapped_close(&writer->mapped);
-	writer->mapped = m;
+		err_set(err, code, "%s: cannot write it: %s", writer->path, err_words(code));
+	else
+		code = runfile_commit(&writer->file, o.fd, err);
+	if (code == 0 && fstat(o.fd, &o.st) < 0)
+		code = err_set(err, -errno, "%s: %s", writer->path, err_words(errno));
+	if (code < 0) {
+		opened_close(&o);
+		runfile_discard(&writer->file);
+		return code;
+	}
+	opened_close(&writer->opened);
+	writer->opened = o;
 	return 0;
-
-discard:
-	mapped_close(&m);
-	runfile_discard(&writer->file);
-	return code;
 }
 
 /*
  * Can the open file go on? Its newest generation is continued even if it cannot, so that numbers
  * do not run backwards for those who saw them.
  */
-static bool writer_inspect(struct snapshot_writer *writer, struct mapped *m)
+static bool writer_inspect(struct snapshot_writer *writer, struct opened *o)
 {
-	struct snapshot_header header;
+	struct snapshot_header *header = &o->header;
 	struct image_header *image = NULL;
 	int code;
 
-	if (runfile_read(m->fd, &header, sizeof header, 0) < 0)
+	if (runfile_read(o->fd, header, sizeof *header, 0) < 0)
 		return false;
-	code = snapshot_check_header(&header, (uint64_t)m->st.st_size, writer->path, NULL);
-	if (code < 0 && code != -ESTALE)
+	code = snapshot_check_header(header, (uint64_t)o->st.st_size, writer->path, NULL);
+	if ((code < 0 && code != -ESTALE) || opened_sequence(o) > SNAPSHOT_SEQUENCE_MAX)
 		return false;
-	m->slot_bytes = header.slot_bytes;
-	m->id = header.id;
-	m->sequence = atomic_load_explicit(&header.newest, memory_order_relaxed);
-	if (m->sequence > SNAPSHOT_SEQUENCE_MAX)
-		return false;
-	if (m->sequence > 0) {
-		if (snapshot_load(m->fd, &header, m->sequence, &image, NULL) < 0)
+	if (opened_sequence(o) > 0) {
+		if (snapshot_load(o->fd, header, opened_sequence(o), &image, NULL) < 0)
 			return false;
 		if (image->generation <= SNAPSHOT_SEQUENCE_MAX)
 			writer->generation = image->generation;
 		free(image);
 	}
 	/* Somebody else's file can be truncated by somebody else. */
-	return code == 0 && m->st.st_uid == geteuid();
+	return code == 0 && o->st.st_uid == geteuid();
 }
 
 /* Go on with the file that is there. Whatever is wrong with it: a new one replaces it. */
 static bool writer_take_over(struct snapshot_writer *writer)
 {
-	struct mapped m = { 0 };
+	struct opened o = { 0 };
 
-	m.fd = runfile_open(writer->path, O_RDWR, &m.st, NULL);
-	if (m.fd < 0)
+	o.fd = runfile_open(writer->path, O_RDWR, &o.st, NULL);
+	if (o.fd < 0)
 		return false;
-	if (!writer_inspect(writer, &m) || runfile_allocate(m.fd, 0, m.st.st_size) < 0 ||
-	    runfile_own(&writer->file, m.fd, NULL) < 0 || mapped_map(&m, writer->path, NULL) < 0) {
-		mapped_close(&m);
+	if (!writer_inspect(writer, &o) || runfile_allocate(o.fd, 0, o.st.st_size) < 0 ||
+	    runfile_own(&writer->file, o.fd, NULL) < 0) {
+		opened_close(&o);
 		return false;
 	}
-	writer->mapped = m;
+	writer->opened = o;
 	return true;
 }
 
@@ -178,7 +178,7 @@ int snapshot_create(const char *run_dir, gid_t gid, struct snapshot_writer **out
 
 	if (writer == NULL)
 		return err_set(err, -ENOMEM, "no memory for the snapshot");
-	writer->mapped.fd = -1;
+	writer->opened.fd = -1;
 	code = runfile_path(run_dir, SNAPSHOT_FILE, writer->path, sizeof writer->path, err);
 	if (code == 0) {
 		memcpy(writer->dir, run_dir, strlen(run_dir) + 1);
@@ -198,7 +198,7 @@ void snapshot_writer_close(struct snapshot_writer *writer)
 {
 	if (writer == NULL)
 		return;
-	mapped_close(&writer->mapped);
+	opened_close(&writer->opened);
 	free(writer);
 }
 
@@ -209,10 +209,9 @@ uint64_t snapshot_generation(const struct snapshot_writer *writer)
 
 int snapshot_publish(struct snapshot_writer *writer, struct image_header *image, struct err *err)
 {
-	struct mapped *m = &writer->mapped;
+	struct opened *o = &writer->opened;
 	const uint64_t need = sizeof(struct snapshot_slot) + (uint64_t)image->bytes;
-	uint64_t slot_bytes = m->slot_bytes;
-	int code;
+	uint64_t slot_bytes = o->header.slot_bytes;
 
 	if (image->bytes < sizeof *image || image->bytes > IMAGE_BYTES_MAX)
 		return err_set(err, -EFBIG,
@@ -222,13 +221,13 @@ int snapshot_publish(struct snapshot_writer *writer, struct image_header *image,
 	image->generation = writer->generation + 1;
 	while (slot_bytes < need)
 		slot_bytes *= 2;
-	/* Also when somebody has removed the file: readers follow its name. */
-	if (slot_bytes > m->slot_bytes || runfile_is_replaced(writer->path, &m->st)) {
-		code = writer_make(writer, slot_bytes, image, err);
+	/* Also when writing fails: it may have been cut at this moment. */
+	if (slot_bytes > o->header.slot_bytes || !opened_is_good(o, writer->path) ||
+	    opened_write(o, image) < 0) {
+		const int code = writer_make(writer, slot_bytes, image, err);
+
 		if (code < 0)
 			return code;
-	} else {
-		mapped_write(m, image);
 	}
 	writer->generation = image->generation;
 	return 0;

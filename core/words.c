@@ -24,6 +24,8 @@ static const struct {
 	[CR_REASON_NO_SERVER] = { "no_server", "no server of the service may be contacted" },
 	[CR_REASON_NO_SERVICE] = { "no_service", "callrouterd publishes no such service" },
 	[CR_REASON_NO_SNAPSHOT] = { "no_snapshot", "callrouterd has not published anything yet" },
+	[CR_REASON_NOT_LOADED] = { "not_loaded", "the router could not be loaded: callrouterctl "
+						 "plugins says why" },
 };
 
 const char *words_reason(enum cr_reason reason)

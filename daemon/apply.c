@@ -111,8 +111,9 @@ static struct seat *seats_same(const struct seats *seats, const struct seat *sea
 
 static bool seat_can_move(const struct seat *old, const struct seat *seat)
 {
-	return old != NULL && old->now != NULL && strcmp(old->plugin, seat->plugin) == 0 &&
-	       strcmp(old->options, seat->options) == 0;
+	return old != NULL && old->now != NULL &&
+	       strcmp(old->now->generation->plugin, seat->plugin) == 0 &&
+	       strcmp(old->now->options, seat->options) == 0;
 }
 
 /* The bank that a daemon before us left this seat's words in; another instance gets the seat's
@@ -177,14 +178,14 @@ static int apply_fill_seats(struct daemon *daemon, struct coming *coming, struct
 }
 
 /* Who need not change stays, with its ranker and all that it has learnt; only its rows may be
- * others now. */
+ * others now. So does who is to be followed by a plugin that has yet to pass its trial. */
 static void apply_move_sitters(struct daemon *daemon, struct coming *coming)
 {
 	for (size_t i = 0; i < coming->seats->n; i++) {
 		struct seat *seat = &coming->seats->seat[i];
 		struct seat *old = seats_same(daemon->seats, seat);
 
-		if (seat->now != NULL || !seat_can_move(old, seat))
+		if (seat->now != NULL || seat->plugin[0] == '\0' || old == NULL || old->now == NULL)
 			continue;
 		seat->now = old->now;
 		old->now = NULL;

@@ -24,8 +24,7 @@ static void draft_count_sitter(struct image_size *size, const struct sitter *sit
 	if (sitter == NULL)
 		return;
 	size->instances++;
-	size->text +=
-		(uint32_t)(strlen(sitter->generation->path) + strlen(sitter->seat->options) + 2);
+	size->text += (uint32_t)(strlen(sitter->generation->path) + strlen(sitter->options) + 2);
 	size->columns += (uint32_t)(sitter->n_columns * sitter->seat->n_rows);
 }
 
@@ -114,7 +113,7 @@ static uint32_t draft_put_instance(struct draft *draft, const struct sitter *sit
 	text_copy(instance->plugin, sizeof instance->plugin, sitter->generation->plugin);
 	text_copy(instance->version, sizeof instance->version, facts->version);
 	instance->path = draft_put_text(draft, sitter->generation->path);
-	instance->options = draft_put_text(draft, sitter->seat->options);
+	instance->options = draft_put_text(draft, sitter->options);
 	instance->shared_bank = sitter->bank;
 	instance->shared_words = facts->shared_words;
 	return index;
@@ -239,15 +238,18 @@ static enum cr_reason sitter_reason(const struct sitter *sitter)
 static void draft_put_choice(struct draft *draft, struct image_service *service,
 			     struct image_choice *choice, size_t seat, const struct marks *marks)
 {
-	const struct sitter *sitter = draft->in->seats->seat[seat].now;
+	const struct seat *at = &draft->in->seats->seat[seat];
+	const struct sitter *sitter = at->now;
 	const struct sitter *preset = draft->in->seats->seat[seat | 1].now;
 
 	choice->instance = draft->instance[seat];
 	choice->order = draft_put_order(draft, sitter, preset, marks, service->n_rows);
 	choice->fresh_until_ns = INT64_MAX;
 	choice->column = draft->n_columns;
-	if (sitter == NULL)
+	if (sitter == NULL) {
+		choice->reason = at->plugin[0] != '\0' ? CR_REASON_NOT_LOADED : CR_REASON_NONE;
 		return;
+	}
 	choice->reason = sitter_reason(sitter);
 	/* an error is told by its reason: a verdict is one of those that data planes know */
 	choice->verdict =

@@ -1,6 +1,7 @@
 /* callrouterd.c - the daemon's command line. */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -276,10 +277,16 @@ int main(int argc, char **argv)
 			     .state_dir = DEFAULT_STATE_DIR },
 		.level = CR_INFO,
 	};
+	sigset_t hup;
 	int status;
 
 	if (ranker_is_me(argc, argv))
 		return ranker_main(argc, argv);
+	/* a reload that is asked for while we start has to wait, not to end us: daemon_run() lets
+	 * it in */
+	sigemptyset(&hup);
+	sigaddset(&hup, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &hup, NULL);
 	line.options.plugins_dir = calloc((size_t)argc + 2, sizeof(char *));
 	if (line.options.plugins_dir == NULL)
 		return EXIT_FAILURE;

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -200,7 +199,7 @@ static int catalogue_describe_file(const struct catalogue *catalogue, const char
 {
 	struct stage_listing listing;
 	const struct stage_file *file;
-	int fd, failed;
+	int failed;
 
 	if (stage_list(catalogue->dirs, catalogue->n_dirs, &listing) < 0)
 		return err_set(err, -ENOMEM, "no memory");
@@ -210,12 +209,8 @@ static int catalogue_describe_file(const struct catalogue *catalogue, const char
 		stage_listing_free(&listing);
 		return failed;
 	}
-	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	failed =
-		fd < 0 ? err_set(err, -errno, "%s cannot be read: %s", file->path, err_words(errno))
-		       : plugin_check_elf(fd, file->path, err);
-	if (fd >= 0)
-		close(fd);
+	/* describing it runs its code: not before it is known whose that is */
+	failed = stage_check(file, err);
 	if (failed == 0)
 		failed = ranker_describe(file->path, plugin, &loose->facts, err);
 	if (failed == 0 && (loose->path = strdup(file->path)) == NULL)

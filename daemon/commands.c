@@ -253,14 +253,22 @@ static json_t *run_reload(void *arg, const json_t *request, struct control_reque
 	return answer;
 }
 
+/* The operator's wish is kept: an answer that it is done must mean that data planes go by it. */
+static int publish_wish(struct daemon *daemon, struct err *err)
+{
+	if (publisher_run_now(daemon->publisher, err) < 0)
+		return err_prefix(err, "noted, but not published yet (it is tried again)");
+	return 0;
+}
+
 static json_t *run_drain_to(struct daemon *daemon, const json_t *request, bool is_drained,
 			    struct err *err)
 {
 	const char *server = text_member(request, "server", err);
 
-	if (server == NULL || servers_drain(daemon->servers, server, is_drained, err) < 0)
+	if (server == NULL || servers_drain(daemon->servers, server, is_drained, err) < 0 ||
+	    publish_wish(daemon, err) < 0)
 		return NULL;
-	publisher_run(daemon->publisher);
 	return json_pack("{s:s, s:b}", "server", server, "drained", (int)is_drained);
 }
 
@@ -302,9 +310,9 @@ static json_t *run_weight(void *arg, const json_t *request, struct control_reque
 
 	(void)later;
 	if (server == NULL || weight_member(request, &weight, err) < 0 ||
-	    servers_weight(daemon->servers, server, weight, err) < 0)
+	    servers_weight(daemon->servers, server, weight, err) < 0 ||
+	    publish_wish(daemon, err) < 0)
 		return NULL;
-	publisher_run(daemon->publisher);
 	return json_pack("{s:s, s:O}", "server", server, "weight",
 			 json_object_get(request, "weight"));
 }

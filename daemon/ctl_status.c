@@ -1,6 +1,7 @@
 /* ctl_status.c - status: one screen per look: who decides, why not the router, and the ranking. */
 #include "ctl_status.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 
 #define LABEL           "  %-9s "
 #define INTERVAL_MIN_NS (100 * CLOCK_MS)
+#define N_BEFORE        9 /* columns of the table before the router's */
+#define TITLE_MAX       32
 
 /* Where and how to write. */
 struct page {
@@ -180,7 +183,56 @@ static void add_share(struct ctl_table *table, const json_t *entry)
 		ctl_table_addf(table, CTL_PLAIN, "%.0f %%", 100 * share);
 }
 
-static void add_entry(struct ctl_table *table, const json_t *entry, double stale_after_s)
+/* The titles of the table: ours, the router's columns, the address. */
+struct titles {
+	struct ctl_column column[N_BEFORE + CR_COLUMNS_MAX + 1];
+	char name[CR_COLUMNS_MAX][TITLE_MAX];
+	size_t n;
+};
+
+static void fill_titles(struct titles *titles, json_t *columns)
+{
+	static const struct ctl_column before[N_BEFORE] = {
+		{ "#", true },         { "SERVER", false },   { "STATE", false },
+		{ "HEAP FREE", true }, { "HEAP SIZE", true }, { "AGE", true },
+		{ "INFLIGHT", true },  { "SHARE", true },     { "WEIGHT", true },
+	};
+	const char *name;
+	json_t *value;
+	size_t k = 0;
+
+	memcpy(titles->column, before, sizeof before);
+	json_object_foreach(columns, name, value)
+	{
+		if (k == CR_COLUMNS_MAX)
+			break;
+		(void)text_copy(titles->name[k], TITLE_MAX, name);
+		for (char *c = titles->name[k]; *c != '\0'; c++)
+			*c = (char)toupper((unsigned char)*c);
+		titles->column[N_BEFORE + k] = (struct ctl_column){ titles->name[k], true };
+		k++;
+	}
+	titles->column[N_BEFORE + k] = (struct ctl_column){ "ADDRESS", false };
+	titles->n = N_BEFORE + k + 1;
+}
+
+/* As many cells as there are titles. */
+static void add_columns(struct ctl_table *table, json_t *columns, size_t n)
+{
+	void *at = json_object_iter(columns);
+
+	for (size_t k = 0; k < n; k++, at = json_object_iter_next(columns, at)) {
+		const json_t *value = json_object_iter_value(at);
+
+		if (json_is_number(value))
+			ctl_table_addf(table, CTL_PLAIN, "%.6g", json_number_value(value));
+		else
+			ctl_table_add(table, CTL_PLAIN, "-");
+	}
+}
+
+static void add_entry(struct ctl_table *table, const json_t *entry, double stale_after_s,
+		      size_t n_columns)
 {
 	json_t *metrics = json_object_get(entry, "metrics");
 	const char *state = ctl_text(entry, "state");
@@ -194,19 +246,15 @@ static void add_entry(struct ctl_table *table, const json_t *entry, double stale
 	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(entry, "inflight"));
 	add_share(table, entry);
 	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(entry, "weight"));
+	add_columns(table, json_object_get(entry, "columns"), n_columns);
 	ctl_table_add(table, CTL_PLAIN, ctl_text(entry, "address"));
 }
 
 static int print_ranking(const struct page *page, const json_t *service)
 {
-	static const struct ctl_column columns[] = {
-		{ "#", true },         { "SERVER", false },   { "STATE", false },
-		{ "HEAP FREE", true }, { "HEAP SIZE", true }, { "AGE", true },
-		{ "INFLIGHT", true },  { "SHARE", true },     { "WEIGHT", true },
-		{ "ADDRESS", false },
-	};
 	const json_t *ranking = json_object_get(service, "ranking");
 	struct ctl_table *table;
+	struct titles titles;
 	int r;
 
 	if (json_array_size(ranking) == 0) {
@@ -214,9 +262,11 @@ static int print_ranking(const struct page *page, const json_t *service)
 			      in_colour(page, CTL_RED), in_colour(page, CTL_PLAIN));
 		return 0;
 	}
-	table = ctl_table_new(columns, sizeof columns / sizeof *columns);
+	fill_titles(&titles, json_object_get(json_array_get(ranking, 0), "columns"));
+	table = ctl_table_new(titles.column, titles.n);
 	for (size_t i = 0; i < json_array_size(ranking); i++)
-		add_entry(table, json_array_get(ranking, i), ctl_number(service, "stale_after_s"));
+		add_entry(table, json_array_get(ranking, i), ctl_number(service, "stale_after_s"),
+			  titles.n - N_BEFORE - 1);
 	r = ctl_table_print(table, page->out, page->is_coloured, 2);
 	ctl_table_free(table);
 	return r;

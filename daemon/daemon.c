@@ -43,20 +43,22 @@ static int daemon_take_dir(const char **path, char **whole, struct err *err)
 	return 0;
 }
 
-static int daemon_lock(struct daemon *daemon, struct err *err)
+/* One daemon per folder: two would undo what the other writes there. */
+static int daemon_lock(const char *dir, const char *option, int *fd, struct err *err)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	char path[PATH_MAX];
 
-	(void)snprintf(path, sizeof path, "%s/" LOCK_FILE, daemon->options.run_dir);
-	daemon->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
-	if (daemon->lock_fd < 0)
+	(void)snprintf(path, sizeof path, "%s/" LOCK_FILE, dir);
+	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	if (*fd < 0)
 		return err_set(err, -errno, "%s cannot be opened: %s", path, err_words(errno));
-	if (fcntl(daemon->lock_fd, F_OFD_SETLK, &lock) < 0)
-		return err_set(err, -EBUSY,
-			       "another callrouterd serves %s: stop it, or give --run-dir",
-			       daemon->options.run_dir);
-	return 0;
+	if (fcntl(*fd, F_OFD_SETLK, &lock) == 0)
+		return 0;
+	if (errno != EAGAIN && errno != EACCES)
+		return err_set(err, -errno, "%s cannot be locked: %s", path, err_words(errno));
+	return err_set(err, -EBUSY, "another callrouterd serves %s: stop it, or give %s", dir,
+		       option);
 }
 
 static int daemon_find_gid(const char *group, gid_t *gid, struct err *err)
@@ -165,7 +167,8 @@ int daemon_reload(struct daemon *daemon, char **report, struct err *err)
 			  "error=\"%s\" consequence=\"the old configuration stays\"", err->text);
 		return err->code;
 	}
-	daemon_publish(daemon);
+	swap_look(daemon->swap, NULL);
+	publisher_run(daemon->publisher);
 	return 0;
 }
 
@@ -199,6 +202,16 @@ static void daemon_on_end(evutil_socket_t fd, short what, void *arg)
 	event_base_loopbreak(daemon->base);
 }
 
+/* An image has figures, not names: those are the sitter's, if the image is about that sitter. */
+static char *const *daemon_columns(const void *arg, size_t service, uint64_t seq)
+{
+	const struct seats *seats = arg;
+	const struct sitter *sitter = seats->seat[2 * service].now;
+
+	return sitter != NULL && sitter->generation->seq == seq ? sitter->generation->facts->columns
+								: NULL;
+}
+
 void daemon_describe(struct daemon *daemon, struct report_source *source)
 {
 	*source = (struct report_source){ .config = daemon->config,
@@ -206,6 +219,8 @@ void daemon_describe(struct daemon *daemon, struct report_source *source)
 					  .counters = daemon->counters,
 					  .servers = daemon->servers,
 					  .poller = daemon->poller,
+					  .columns = daemon_columns,
+					  .columns_arg = daemon->seats,
 					  .now_ns = clock_now_ns(),
 					  .started_ns = daemon->started_ns };
 }
@@ -290,7 +305,8 @@ static int daemon_open_state(struct daemon *daemon, struct err *err)
 
 	if (daemon_take_dir(&options->run_dir, &daemon->run_dir, err) < 0 ||
 	    daemon_take_dir(&options->state_dir, &daemon->state_dir, err) < 0 ||
-	    daemon_lock(daemon, err) < 0)
+	    daemon_lock(options->run_dir, "--run-dir", &daemon->lock_fd, err) < 0 ||
+	    daemon_lock(options->state_dir, "--state-dir", &daemon->state_lock_fd, err) < 0)
 		return err->code;
 	if (catalogue_open(&daemon->catalogue, options->state_dir, options->plugins_dir,
 			   options->n_plugins_dirs, err) < 0)
@@ -352,9 +368,11 @@ static int daemon_open_swap(struct daemon *daemon, struct err *err)
 int daemon_open(struct daemon *daemon, const struct daemon_options *options, char **report,
 		struct err *err)
 {
-	*daemon = (struct daemon){
-		.options = *options, .lock_fd = -1, .gid = (gid_t)-1, .started_ns = clock_now_ns()
-	};
+	*daemon = (struct daemon){ .options = *options,
+				   .lock_fd = -1,
+				   .state_lock_fd = -1,
+				   .gid = (gid_t)-1,
+				   .started_ns = clock_now_ns() };
 	if (daemon_open_state(daemon, err) < 0 || daemon_apply(daemon, report, err) < 0 ||
 	    daemon_open_publisher(daemon, err) < 0 || daemon_open_swap(daemon, err) < 0 ||
 	    daemon_add_events(daemon, err) < 0)
@@ -365,12 +383,23 @@ int daemon_open(struct daemon *daemon, const struct daemon_options *options, cha
 
 /*** Running and closing ***/
 
+/* main() holds SIGHUP back until its handler is there. */
+static void daemon_let_reloads_in(void)
+{
+	sigset_t hup;
+
+	sigemptyset(&hup);
+	sigaddset(&hup, SIGHUP);
+	pthread_sigmask(SIG_UNBLOCK, &hup, NULL);
+}
+
 void daemon_run(struct daemon *daemon)
 {
 	log_info("started", "version=%s cluster=%s run_dir=%s", CALLROUTER_VERSION,
 		 daemon->config->cluster, daemon->options.run_dir);
 	daemon_inherit_metrics(daemon);
 	daemon_publish(daemon);
+	daemon_let_reloads_in();
 	event_base_dispatch(daemon->base);
 	log_info("stopped", "consequence=\"data planes go on with what was published last\"");
 }
@@ -409,6 +438,8 @@ void daemon_close(struct daemon *daemon)
 		event_base_free(daemon->base);
 	if (daemon->lock_fd >= 0)
 		close(daemon->lock_fd);
+	if (daemon->state_lock_fd >= 0)
+		close(daemon->state_lock_fd);
 	free(daemon->run_dir);
 	free(daemon->state_dir);
 }

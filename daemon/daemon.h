@@ -26,8 +26,8 @@ struct daemon {
 	struct daemon_options options;
 	char *run_dir, *state_dir; /* whole paths; options point to them */
 	struct event_base *base;
-	int lock_fd;
-	gid_t gid; /* (gid_t)-1: the process's own */
+	int lock_fd, state_lock_fd; /* of the run and the state directory */
+	gid_t gid;                  /* (gid_t)-1: the process's own */
 	struct config *config;
 	struct catalogue catalogue;
 	struct counters *counters;
@@ -69,8 +69,10 @@ void daemon_close(struct daemon *daemon);
 int daemon_apply(struct daemon *daemon, char **report, struct err *err);
 
 /**
- * daemon_apply() while running, with its consequences: what is published next, once all routers
- * have had their trial, is the new configuration. A refusal is logged. Returns 0 or < 0.
+ * daemon_apply() while running, with its consequences: what is published next is the new
+ * configuration. A router that was never used before follows after its trial: until then the
+ * service keeps the one that it had, and a new service has none. A refusal is logged. Returns 0 or
+ * < 0.
  */
 int daemon_reload(struct daemon *daemon, char **report, struct err *err);
 
@@ -81,7 +83,8 @@ int daemon_open_files(struct daemon *daemon, const struct config *config, struct
 /** Read what a daemon before us published last, if it is of this boot: daemon->inherited. */
 void daemon_inherit(struct daemon *daemon);
 
-/** Take over its metrics, with their ages: with a short restart they never run out. */
+/** Take over its metrics, with their ages: with a short restart they never run out. Servers that it
+ * skipped are skipped until they are polled. */
 void daemon_inherit_metrics(struct daemon *daemon);
 
 /** What reports are made of, but for the plugins. */

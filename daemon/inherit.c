@@ -1,5 +1,5 @@
 /* inherit.c - what a daemon before us published last: banks of shared words that are in use, and
- * metrics that may still be fresh. */
+ * metrics that may still be fresh, and which servers are none to be called. */
 #include <math.h>
 #include <string.h>
 
@@ -58,7 +58,14 @@ void daemon_inherit_metrics(struct daemon *daemon)
 		return;
 	for (uint32_t m = 0; m < image->metric.count; m++)
 		metric[m] = servers_metric(daemon->servers, image_metrics(image)[m].name);
-	for (uint32_t i = 0; i < image->server.count; i++)
-		if (inherit_is_same(daemon->config, &image_servers(image)[i], &from))
+	for (uint32_t i = 0; i < image->server.count; i++) {
+		if (!inherit_is_same(daemon->config, &image_servers(image)[i], &from))
+			continue;
+		if ((image_servers(image)[i].flags & IMAGE_SKIPPED) != 0)
+			servers_suspect(daemon->servers, image_servers(image)[i].name,
+					"an administration server, before callrouterd was "
+					"restarted");
+		else
 			inherit_values(daemon, image, i, metric);
+	}
 }

@@ -1,6 +1,7 @@
 /* publisher.c - rounds of building, ranking and publishing. */
 #include "publisher.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,26 +50,27 @@ static struct image_header *publisher_build(struct publisher *publisher, uint32_
 
 /*** The end of a round ***/
 
-static void publisher_publish(struct publisher *publisher)
+static int publisher_publish(struct publisher *publisher, struct err *err)
 {
 	const int64_t began_ns = clock_now_ns();
 	struct image_header *image = publisher_build(publisher, NULL);
-	struct err err = { 0 };
 
 	if (image == NULL) {
-		log_error("state not published", "error=\"no memory for the image\"");
-		return;
+		err_set(err, -ENOMEM, "no memory for the image");
+		log_error("state not published", "error=\"%s\"", err->text);
+		return err->code;
 	}
-	if (snapshot_publish(publisher->context.writer, image, &err) < 0) {
+	if (snapshot_publish(publisher->context.writer, image, err) < 0) {
 		if (publisher->complained != image->generation)
-			log_error("state not published", "error=\"%s\"", err.text);
+			log_error("state not published", "error=\"%s\"", err->text);
 		publisher->complained = image->generation;
 		free(image);
-		return;
+		return err->code;
 	}
 	free(publisher->published);
 	publisher->published = image;
 	publisher->cost_ns = clock_now_ns() - began_ns;
+	return 0;
 }
 
 /* Is there a sitter in office whose first or current answer is still to come? */
@@ -96,8 +98,10 @@ static void publisher_forget_round(struct publisher *publisher)
 
 static void publisher_end_round(struct publisher *publisher)
 {
+	struct err err = { 0 };
+
 	publisher_forget_round(publisher);
-	publisher_publish(publisher);
+	(void)publisher_publish(publisher, &err); /* it has logged why */
 	if (publisher->again)
 		publisher_run(publisher);
 }
@@ -107,11 +111,15 @@ static void publisher_end_round(struct publisher *publisher)
 static void publisher_ask(struct publisher *publisher, size_t seat)
 {
 	const struct seat *asked = &publisher_seats(publisher)->seat[seat];
+	const struct image_service *service = &image_services(publisher->asked)[asked->service];
+	const struct image_choice *choice = asked->is_preset ? &service->preset : &service->router;
 	const struct sitter *sitter = asked->now;
 
 	if (sitter == NULL || sitter->ranker == NULL || !sitter_ranks(sitter) ||
-	    ranker_is_busy(sitter->ranker) ||
-	    image_services(publisher->asked)[asked->service].n_usable == 0)
+	    ranker_is_busy(sitter->ranker) || service->n_usable == 0)
+		return;
+	/* the contract: without a fresh value of what it needs, a router is not asked */
+	if (choice->fresh_until_ns < publisher->asked->taken_ns)
 		return;
 	ranker_rank(sitter->ranker, publisher->asked, publisher->instance[seat]);
 }
@@ -136,6 +144,14 @@ void publisher_run(struct publisher *publisher)
 		publisher_ask(publisher, i);
 	if (!publisher_waits(publisher))
 		publisher_end_round(publisher);
+}
+
+int publisher_run_now(struct publisher *publisher, struct err *err)
+{
+	const int failed = publisher_publish(publisher, err);
+
+	publisher_run(publisher);
+	return failed;
 }
 
 /*** Events ***/

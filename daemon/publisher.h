@@ -35,7 +35,13 @@ void publisher_touch(struct publisher *publisher);
 /** Publish as soon as the rankers have answered. [main] */
 void publisher_run(struct publisher *publisher);
 
-/** Publish nothing until it is let go: the first routers are still on trial. [main] */
+/**
+ * Publish at once, with the latest answers, then start a round: what the operator wants waits for
+ * no ranker, and for no trial. Returns 0 or < 0 with err. [main]
+ */
+int publisher_run_now(struct publisher *publisher, struct err *err);
+
+/** Start no round until it is let go: the first routers are still on trial. [main] */
 void publisher_hold(struct publisher *publisher, bool is_held);
 
 /** From now on images carry the coming instances and this token (0: no longer), see image.h. [main]

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +18,8 @@
 #include "ranker_internal.h"
 #include "ranker_wire.h"
 #include "text.h"
+
+#define RANKER_ENDING_MS 500 /* from the end of its socket to the end of its process */
 
 extern char **environ;
 
@@ -91,7 +95,9 @@ static int ranker_spawn(const struct ranker_load *load, int sock, int area, pid_
 	posix_spawn_file_actions_adddup2(&actions, area, WIRE_AREA_FD);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	/* a process group of its own: what the plugin forks is ended with it */
+	posix_spawnattr_setpgroup(&attr, 0);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
 	failed = posix_spawn(pid, "/proc/self/exe", &actions, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
@@ -143,7 +149,8 @@ void ranker_bury(struct ranker *ranker, int *status)
 	*status = 0;
 	if (ranker->pid <= 0)
 		return;
-	kill(ranker->pid, SIGKILL);
+	kill(-ranker->pid, SIGKILL);
+	kill(ranker->pid, SIGKILL); /* it may have left its group */
 	while (waitpid(ranker->pid, status, 0) < 0 && errno == EINTR)
 		;
 	ranker->pid = 0;
@@ -170,6 +177,36 @@ static bool ranker_is_outside(int signal)
 	       signal == SIGQUIT;
 }
 
+/* Its socket is closed: has its process ended? One that was killed closes it just before. */
+static bool ranker_has_ended(const struct ranker *ranker)
+{
+	struct pollfd end = { .fd = pidfd_open(ranker->pid, 0), .events = POLLIN };
+	const bool is_unknown = end.fd < 0;
+	const bool has_ended = !is_unknown && poll(&end, 1, RANKER_ENDING_MS) != 0;
+
+	if (!is_unknown)
+		close(end.fd);
+	return is_unknown || has_ended;
+}
+
+/* The plugin wrote into the socket, or closed it: nothing in it can be believed any more. */
+static void ranker_broke(struct ranker *ranker)
+{
+	const uint32_t phase = ranker->area->phase;
+	struct err err = { 0 };
+	int status;
+
+	event_del(ranker->readable);
+	event_del(ranker->timer);
+	ranker_bury(ranker, &status);
+	err_set(&err, -EPROTO,
+		"%s broke its process's connection to callrouterd %s: it was ended; it must not "
+		"use descriptors that it did not open",
+		ranker->plugin, ranker_phase_words(phase));
+	ranker->op = 0;
+	ranker_report(ranker, RANKER_DEAD, &err);
+}
+
 /* The child's end, in words: how it ended and what it was doing. */
 static void ranker_died(struct ranker *ranker, bool is_killed)
 {
@@ -180,7 +217,13 @@ static void ranker_died(struct ranker *ranker, bool is_killed)
 	event_del(ranker->readable);
 	event_del(ranker->timer);
 	ranker_bury(ranker, &status);
-	if (is_killed)
+	/* it had ended before, and what it forked kept its socket open */
+	is_killed = is_killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+	if (is_killed && phase == WIRE_WAITING)
+		err_set(&err, -ETIME,
+			"%s: its process did not run for 2 s (stopped, or no processor)",
+			ranker->plugin);
+	else if (is_killed)
 		err_set(&err, -ETIMEDOUT, "%s did not return within 2 s %s: it was ended",
 			ranker->plugin, ranker_phase_words(phase));
 	else if (WIFSIGNALED(status) && ranker_is_outside(WTERMSIG(status)))
@@ -283,20 +326,25 @@ static void ranker_heard(struct ranker *ranker, const struct wire_message *messa
 {
 	const uint32_t op = ranker->op;
 
+	/* each message answers the request that is under way */
+	if (op == 0 || message->op != op) {
+		ranker_broke(ranker);
+		return;
+	}
 	evtimer_del(ranker->timer);
 	ranker->op = 0;
 	if (message->result < 0) {
 		ranker_fail(ranker, message);
 		return;
 	}
-	if (!ranker->has_said_hello && message->op == WIRE_HELLO) {
+	if (op == WIRE_HELLO) {
 		ranker->has_said_hello = true;
 		if (ranker->next_op != 0)
 			ranker_send(ranker, ranker->next_op, ranker->next_instance);
 		ranker->next_op = 0;
-	} else if (op == WIRE_TRY && message->op == op) {
+	} else if (op == WIRE_TRY) {
 		ranker_report(ranker, RANKER_TRIED, NULL);
-	} else if (op == WIRE_RANK && message->op == op) {
+	} else if (op == WIRE_RANK) {
 		ranker_copy_answer(ranker);
 		ranker_copy_saved(ranker);
 		ranker_report(ranker, RANKER_RANKED, NULL);
@@ -307,13 +355,16 @@ static void ranker_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct ranker *ranker = arg;
 	struct wire_message message;
-	ssize_t got = recv(fd, &message, sizeof message, MSG_DONTWAIT);
+	ssize_t got = recv(fd, &message, sizeof message, MSG_DONTWAIT | MSG_TRUNC);
 
 	(void)what;
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got != (ssize_t)sizeof message) {
-		ranker_died(ranker, false);
+		if (got > 0 || !ranker_has_ended(ranker))
+			ranker_broke(ranker);
+		else
+			ranker_died(ranker, false);
 		return;
 	}
 	message.text[sizeof message.text - 1] = '\0';

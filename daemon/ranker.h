@@ -53,8 +53,9 @@ enum ranker_event {
 	RANKER_TRIED = 1, /* trial passed */
 	RANKER_RANKED,    /* an answer is there */
 	RANKER_LATE,      /* past RANKER_DEADLINE_NS; the answer may still come */
-	RANKER_DEAD, /* trial failed (err: its words), crashed or looped (-ECHILD, -ETIMEDOUT), or
-			killed from outside (-EINTR). The ranker is to be freed */
+	RANKER_DEAD,      /* trial failed (err: its words), crashed or looped (-ECHILD, -ETIMEDOUT),
+			     broke its connection (-EPROTO), or killed from outside (-EINTR). The ranker
+			     is to be freed */
 };
 
 typedef void ranker_fn(void *arg, struct ranker *ranker, enum ranker_event event,

@@ -10,6 +10,18 @@
 #include "clock.h"
 #include "ranker_internal.h"
 
+/* A signal in between is not the plugin's time. */
+static bool ranker_is_ready(struct pollfd *ready)
+{
+	const int64_t until = clock_now_ns() + RANKER_TRIAL_NS;
+	int64_t left = RANKER_TRIAL_NS;
+	int got;
+
+	while ((got = poll(ready, 1, (int)(left / CLOCK_MS) + 1)) < 0 && errno == EINTR && left > 0)
+		left = until - clock_now_ns();
+	return got > 0;
+}
+
 /* Wait for one message of a child that is asked while nobody runs the loop. */
 static int ranker_hear_now(struct ranker *child, const char *path, struct err *err)
 {
@@ -17,7 +29,7 @@ static int ranker_hear_now(struct ranker *child, const char *path, struct err *e
 	struct pollfd ready = { .fd = child->sock, .events = POLLIN };
 
 	assert(child->area != NULL); /* ranker_launch() went well */
-	if (poll(&ready, 1, (int)(RANKER_TRIAL_NS / CLOCK_MS)) <= 0)
+	if (!ranker_is_ready(&ready))
 		return err_set(err, -ETIMEDOUT, "%s did not return within 2 s %s", path,
 			       ranker_phase_words(child->area->phase));
 	if (recv(child->sock, &message, sizeof message, 0) != (ssize_t)sizeof message)

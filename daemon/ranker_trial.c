@@ -60,7 +60,11 @@ static struct image_header *trial_image(const struct cr_router *router, const st
 		for (uint32_t i = 0; i < c->n; i++) {
 			const size_t at = m * c->n + i;
 
-			((double *)image_edit(image, image->value))[at] = c->value + i * c->step;
+			/* what it needs is known of one server at least: else it is not asked */
+			((double *)image_edit(image, image->value))[at] =
+				isnan(c->value) && i == 0 && m < plugin_count(router->needs)
+					? 1e9
+					: c->value + i * c->step;
 			((int64_t *)image_edit(image, image->taken))[at] = now - i * CLOCK_MS;
 		}
 	}

@@ -38,6 +38,10 @@ struct report_source {
 	struct poller *poller;
 	const struct report_plugin *plugin;
 	size_t n_plugins;
+	/** The names of the columns of a service's router, NULL-terminated, or NULL: none. service:
+	 * index in config; seq: of the router's file. Borrowed. NULL: nobody knows. */
+	char *const *(*columns)(const void *arg, size_t service, uint64_t seq);
+	const void *columns_arg;
 	int64_t now_ns, started_ns;
 };
 

@@ -3,6 +3,7 @@
 #include "report_parts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -87,6 +88,7 @@ static const char *router_state(const struct subject *s, const struct image_inst
 	case CR_REASON_NO_SERVER:
 	case CR_REASON_NO_SERVICE:
 	case CR_REASON_NO_SNAPSHOT:
+	case CR_REASON_NOT_LOADED:
 	case CR_REASON_COUNT:
 		break;
 	}
@@ -191,6 +193,32 @@ static json_t *metrics_document(const struct subject *s, uint32_t server)
 	return metrics;
 }
 
+/* What the router thinks of the server: its columns, as it filled them in when it last ranked. */
+static json_t *columns_document(const struct subject *s, size_t row)
+{
+	const struct image_choice *router = &s->service->router;
+	const struct image_instance *instance = instance_of(s, router);
+	const struct report_source *source = s->source;
+	char *const *name = NULL;
+	json_t *columns = json_object();
+
+	if (instance != NULL && source->columns != NULL)
+		name = source->columns(source->columns_arg,
+				       (size_t)(s->config - source->config->services),
+				       instance->seq);
+	for (size_t k = 0; name != NULL && name[k] != NULL; k++) {
+		const double value = k < router->n_columns
+					     ? image_column(s->image, s->service, router, k)[row]
+					     : (double)NAN;
+
+		if (json_object_set_new(columns, name[k], document_number(value)) < 0) {
+			json_decref(columns);
+			return NULL;
+		}
+	}
+	return columns;
+}
+
 static json_t *share_of(const struct subject *s, const struct image_server *server)
 {
 	if (s->recent_calls == 0)
@@ -206,12 +234,13 @@ static json_t *entry_document(const struct subject *s, size_t position, size_t r
 	const uint32_t inflight =
 		line != NULL ? __atomic_load_n(&line->live.inflight, __ATOMIC_RELAXED) : 0;
 
-	return json_pack("{s:I,s:o,s:o,s:s,s:I,s:I,s:o,s:o}", "position", (json_int_t)position,
+	return json_pack("{s:I,s:o,s:o,s:s,s:I,s:I,s:o,s:o,s:o}", "position", (json_int_t)position,
 			 "server", document_text(server->name, sizeof server->name), "address",
 			 document_text(server->address, sizeof server->address), "state",
 			 report_state(line), "weight", (json_int_t)server->weight, "inflight",
 			 (json_int_t)inflight, "share", share_of(s, server), "metrics",
-			 metrics_document(s, image_rows(s->image, s->service)[row]));
+			 metrics_document(s, image_rows(s->image, s->service)[row]), "columns",
+			 columns_document(s, row));
 }
 
 /* Whose order is shown: the router's if it has one of its own now. */

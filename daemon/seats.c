@@ -130,7 +130,8 @@ struct sitter *sitter_new(struct seat *seat, struct generation *generation,
 	sitter->generation = generation_keep(generation);
 	sitter->key = seat_key(seat, generation->seq);
 	sitter->bank = sitter_choose_bank(sitter, before, bank, line);
-	if (sitter_inherit(sitter, before) < 0) {
+	sitter->options = strdup(seat->options);
+	if (sitter->options == NULL || sitter_inherit(sitter, before) < 0) {
 		sitter_free(sitter);
 		return NULL;
 	}
@@ -143,6 +144,7 @@ void sitter_free(struct sitter *sitter)
 		return;
 	ranker_free(sitter->ranker);
 	generation_drop(sitter->generation);
+	free(sitter->options);
 	free(sitter->order);
 	free(sitter->column);
 	free(sitter->saved);
@@ -156,7 +158,7 @@ int sitter_start(struct sitter *sitter, struct err *err)
 		.path = sitter->generation->path,
 		.plugin = sitter->generation->plugin,
 		.service = sitter->seat->service_name,
-		.options = sitter->seat->options,
+		.options = sitter->options,
 		.run_dir = context->run_dir,
 		.saved = sitter->saved,
 		.saved_len = sitter->saved_len,

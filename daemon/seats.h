@@ -18,6 +18,7 @@ struct sitter {
 	struct seat *seat;
 	struct generation *generation;
 	uint64_t key;
+	char *options;         /* packed; the seat's when it was made */
 	uint32_t bank;         /* of shared words */
 	struct ranker *ranker; /* NULL: no rank(), or it ended */
 	unsigned restarts;     /* of the ranker, after it was killed from outside */

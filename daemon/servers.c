@@ -143,6 +143,24 @@ static bool gather(const struct servers *servers, const struct config *config, s
 	return true;
 }
 
+/** Skipped until asked again; by every source, for the one that skips may be the slowest. */
+static void suspect(const struct servers *servers, struct server *server)
+{
+	server->is_suspected = true;
+	server->trust_ns = clock_now_ns() + servers->turn_ns;
+}
+
+static int64_t longest_turn(const struct config *config)
+{
+	int64_t turn_ns = 0, ns;
+
+	for (size_t i = 0; i < config->n_sources; i++) {
+		ns = config->sources[i].interval_ns + config->sources[i].timeout_ns;
+		turn_ns = ns > turn_ns ? ns : turn_ns;
+	}
+	return turn_ns;
+}
+
 /** Put the new lists in place and free the servers that are no longer in them. */
 static void take_over(struct servers *servers, const struct config *config, struct server **next,
 		      struct server **by_name)
@@ -154,11 +172,12 @@ static void take_over(struct servers *servers, const struct config *config, stru
 	servers->server = next;
 	servers->by_name = by_name;
 	servers->n = config->n_servers;
+	servers->turn_ns = longest_turn(config);
 	for (size_t i = 0; i < servers->n; i++) {
 		next[i]->weight = config->servers[i].weight;
 		next[i]->wish = servers_operator_get(servers->wishes, next[i]->name);
-		next[i]->is_skipped = false;
-		next[i]->skip_text[0] = '\0';
+		if (next[i]->is_skipped)
+			suspect(servers, next[i]);
 	}
 	pthread_mutex_unlock(&servers->lock);
 
@@ -247,27 +266,6 @@ int servers_metric(struct servers *servers, const char *name)
 	return index;
 }
 
-size_t servers_metric_count(struct servers *servers)
-{
-	size_t n;
-
-	pthread_mutex_lock(&servers->lock);
-	n = servers->n_metrics;
-	pthread_mutex_unlock(&servers->lock);
-	return n;
-}
-
-const char *servers_metric_name(struct servers *servers, size_t metric)
-{
-	const char *name = NULL;
-
-	pthread_mutex_lock(&servers->lock);
-	if (metric < servers->n_metrics)
-		name = servers->metric[metric];
-	pthread_mutex_unlock(&servers->lock);
-	return name;
-}
-
 static bool is_bytes(const char *metric)
 {
 	const size_t len = strlen(metric), end = strlen("_bytes");
@@ -347,9 +345,21 @@ int servers_put(struct servers *servers, const char *server, int metric, double 
 	return rc < 0 ? rc : 0;
 }
 
+/** A poll was good: does that clear the server of being skipped? Under the lock. */
+static bool clear(struct server *server)
+{
+	server->good_ns = clock_now_ns();
+	if (!server->is_suspected || server->good_ns < server->trust_ns)
+		return false;
+	server->is_skipped = server->is_suspected = false;
+	server->skip_text[0] = '\0';
+	return true;
+}
+
 void servers_polled(struct servers *servers, const char *server, const char *error)
 {
 	struct server *found;
+	bool is_cleared = false;
 
 	pthread_mutex_lock(&servers->lock);
 	found = find(servers, server);
@@ -357,10 +367,19 @@ void servers_polled(struct servers *servers, const char *server, const char *err
 		found->polls++;
 		found->failures += error != NULL;
 		(void)text_copy(found->error, sizeof found->error, error == NULL ? "" : error);
-		if (error == NULL)
-			found->good_ns = clock_now_ns();
+		is_cleared = error == NULL && clear(found);
 	}
-	pthread_mutex_unlock(&servers->lock);
+	if (is_cleared)
+		unlock_and_ring(servers);
+	else
+		pthread_mutex_unlock(&servers->lock);
+}
+
+static void mark(struct server *server, const char *text)
+{
+	server->is_skipped = true;
+	server->is_suspected = false;
+	(void)text_copy(server->skip_text, sizeof server->skip_text, text);
 }
 
 void servers_skip(struct servers *servers, const char *server, const char *text)
@@ -373,9 +392,21 @@ void servers_skip(struct servers *servers, const char *server, const char *text)
 		pthread_mutex_unlock(&servers->lock);
 		return;
 	}
-	found->is_skipped = true;
-	(void)text_copy(found->skip_text, sizeof found->skip_text, text == NULL ? "" : text);
+	mark(found, text == NULL ? "" : text);
 	unlock_and_ring(servers);
+}
+
+void servers_suspect(struct servers *servers, const char *server, const char *text)
+{
+	struct server *found;
+
+	pthread_mutex_lock(&servers->lock);
+	found = find(servers, server);
+	if (found != NULL && !found->is_admin && !found->is_skipped) {
+		mark(found, text);
+		suspect(servers, found);
+	}
+	pthread_mutex_unlock(&servers->lock);
 }
 
 bool servers_is_skipped(struct servers *servers, const char *server)
@@ -385,7 +416,8 @@ bool servers_is_skipped(struct servers *servers, const char *server)
 
 	pthread_mutex_lock(&servers->lock);
 	found = find(servers, server);
-	is_skipped = found != NULL && (found->is_admin || found->is_skipped);
+	is_skipped =
+		found != NULL && (found->is_admin || (found->is_skipped && !found->is_suspected));
 	pthread_mutex_unlock(&servers->lock);
 	return is_skipped;
 }

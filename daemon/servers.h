@@ -81,10 +81,17 @@ int servers_put(struct servers *servers, const char *server, int metric, double 
 /** A poll ended: error NULL: well. [any] */
 void servers_polled(struct servers *servers, const char *server, const char *error);
 
-/** A collector found an administration server there. Stays until the next reload. [any] */
+/**
+ * A collector found an administration server there: it gets no calls, and is polled no more. After
+ * a reload it is polled again, and stays skipped until a poll ends well without a skip, once every
+ * source has had the time for one; or until its address changes. [any]
+ */
 void servers_skip(struct servers *servers, const char *server, const char *text);
 
-/** Is it skipped, or an admin server? Then nobody polls it. [any] */
+/** A daemon before us had it skipped: as after a reload, unless it is skipped already. [main] */
+void servers_suspect(struct servers *servers, const char *server, const char *text);
+
+/** Is it skipped for sure, or an admin server? Then nobody polls it. [any] */
 bool servers_is_skipped(struct servers *servers, const char *server);
 
 /** The operator's wishes, kept across restarts, and while a server is not in the configuration.

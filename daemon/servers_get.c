@@ -11,6 +11,27 @@ size_t servers_count(struct servers *servers)
 	return servers->n;
 }
 
+size_t servers_metric_count(struct servers *servers)
+{
+	size_t n;
+
+	pthread_mutex_lock(&servers->lock);
+	n = servers->n_metrics;
+	pthread_mutex_unlock(&servers->lock);
+	return n;
+}
+
+const char *servers_metric_name(struct servers *servers, size_t metric)
+{
+	const char *name = NULL;
+
+	pthread_mutex_lock(&servers->lock);
+	if (metric < servers->n_metrics)
+		name = servers->metric[metric];
+	pthread_mutex_unlock(&servers->lock);
+	return name;
+}
+
 /** result = max(0, whole - part), where result is missing or older than both. */
 static void derive(struct servers_entry *entry, size_t result, size_t whole, size_t part)
 {

@@ -20,6 +20,8 @@ struct sample {
 struct server {
 	char name[64], address[128];
 	bool is_admin, is_skipped;
+	bool is_suspected; /* skipped on hearsay: it is polled, and cleared if it turns out good */
+	int64_t trust_ns;  /* from when on a good poll clears it */
 	char skip_text[160];
 	uint32_t weight; /* the configuration's */
 	struct servers_wish wish;
@@ -40,6 +42,7 @@ struct servers {
 	struct server **server;
 	size_t n;
 	struct server **by_name; /* the same, sorted */
+	int64_t turn_ns; /* in which every source polls each of its servers, and has its answer */
 	char *metric[SERVERS_METRICS_MAX];
 	size_t n_metrics;
 	struct servers_operator *wishes; /* [main] */

@@ -44,6 +44,29 @@ static bool is_put_again(const struct stage_file *file, const struct stage_file 
 	       file->mtime.tv_nsec != seen->mtime.tv_nsec || strcmp(file->path, seen->path) != 0;
 }
 
+/* Trouble that is not the plugin's, and passes: the slow look tries again. */
+static bool swap_must_wait(struct shelf *shelf, const struct err *err)
+{
+	switch (-err->code) {
+	case ENOSPC:
+	case EDQUOT:
+	case EROFS:
+	case EIO:
+	case ENOMEM:
+	case EMFILE:
+	case ENFILE:
+		break;
+	default:
+		return false;
+	}
+	if (strcmp(shelf->note, err->text) != 0)
+		log_error("plugin file not taken yet",
+			  "name=%s error=\"%s\" remedy=\"it is tried again\"", shelf->plugin,
+			  err->text);
+	text_copy(shelf->note, sizeof shelf->note, err->text);
+	return true;
+}
+
 static void swap_take_file(struct swap *swap, struct shelf *shelf, const struct stage_file *file)
 {
 	struct manifest_file staged;
@@ -54,6 +77,8 @@ static void swap_take_file(struct swap *swap, struct shelf *shelf, const struct 
 		watch_again(*swap->context.watch);
 		return;
 	}
+	if (coming == NULL && swap_must_wait(shelf, &err))
+		return;
 	shelf->seen = *file;
 	if (coming == NULL)
 		swap_note_refusal(swap, shelf, &staged, &err);

@@ -19,14 +19,16 @@
  * not read what it was sent, is not the plugin's fault. */
 static bool swap_is_innocent(const struct err *why)
 {
-	return why->code == -EINTR || why->code == -ENOMEM || why->code == -EBADMSG;
+	return why->code == -EINTR || why->code == -ENOMEM || why->code == -EBADMSG ||
+	       why->code == -ETIME;
 }
 
 static bool swap_restart(struct swap *swap, struct sitter *sitter, const struct err *why)
 {
 	struct err err = { 0 };
 
-	if (clock_now_ns() - sitter->restarted_ns > RESTARTS_NS)
+	/* it was not even running (stopped, or starved of the processor): that is never counted */
+	if (why->code == -ETIME || clock_now_ns() - sitter->restarted_ns > RESTARTS_NS)
 		sitter->restarts = 0;
 	if (!swap_is_innocent(why) || sitter->restarts >= RESTARTS_MAX)
 		return false;

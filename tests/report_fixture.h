@@ -188,7 +188,7 @@ static inline void fill_image(void)
 					 .instances = 3,
 					 .rows = 6,
 					 .orders = 8,
-					 .columns = 0,
+					 .columns = 4,
 					 .text = 1 };
 	struct image_metric *metric;
 

@@ -280,6 +280,21 @@ Test(assemble, a_router_that_said_nothing_good_has_a_reason)
 	daemon_scene_close(&scene);
 }
 
+Test(assemble, a_router_that_is_configured_but_not_loaded_has_that_reason)
+{
+	struct daemon_scene scene;
+	struct image_header *image;
+
+	daemon_scene_open(&scene);
+	image = build(&scene, NULL);
+	cr_expect_eq(image_services(image)[0].router.instance, IMAGE_NONE);
+	cr_expect_eq(image_services(image)[0].router.reason, CR_REASON_NOT_LOADED);
+	cr_expect_eq(image_services(image)[0].preset.reason, CR_REASON_NOT_LOADED);
+	cr_expect_eq(image_services(image)[1].router.reason, CR_REASON_NONE, "it has no router");
+	free(image);
+	daemon_scene_close(&scene);
+}
+
 /*** Metrics and freshness ***/
 
 Test(assemble, values_come_with_their_times_and_unknown_ones_are_nan)

@@ -247,7 +247,7 @@ Test(config, reads_servers_with_roles_weights_vars_and_targets)
 	expect_pair(&config->servers[3].vars[0], "jmx", "9001");
 	expect_pair(&config->servers[3].vars[1], "rack", "");
 	cr_assert_eq(config->servers[1].n_targets, 1);
-	expect_pair(&config->servers[1].targets[0], "jvm", "http://ms1.example:${jmx}/jolokia");
+	expect_pair(&config->servers[1].targets[0], "jvm", "http://ms1.example:${jmx}");
 	cr_expect_eq(config->servers[1].targets[0].line, 9);
 	cr_expect_eq(config->servers[1].targets[0].column, 21);
 	cr_expect_eq(config->servers[0].n_vars + config->servers[0].n_targets, 0);

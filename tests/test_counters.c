@@ -50,6 +50,23 @@ Test(counters, figures_go_on_after_a_restart_of_the_daemon)
 	scene_close(&s);
 }
 
+Test(counters, a_mapping_without_descriptors_is_as_good_for_its_lines)
+{
+	struct scene s;
+	int line;
+
+	scene_open(&s);
+	line = counters_line_of(s.daemon, "ms1", NULL);
+	counters_close_files(s.plane);
+	atomic_store(&counters_line(s.daemon, (uint32_t)line)->calls, 17);
+	cr_expect_eq(atomic_load(&counters_line(s.plane, (uint32_t)line)->calls), 17);
+	cr_expect_eq(counters_claim(s.plane, "test"), -EBADF);
+	cr_expect_not(counters_is_replaced(s.plane, s.folder.path));
+	cr_assert_eq(unlink(s.path), 0);
+	cr_expect(counters_is_replaced(s.plane, s.folder.path));
+	scene_close(&s);
+}
+
 static void expect_refused(struct scene *s, int code, const char *text)
 {
 	struct counters *c = NULL;

@@ -238,6 +238,33 @@ Test(ctl, says_that_a_router_decides_per_call)
 		     "  1  ms1     -              -          -    -         0      -       0  -\n");
 }
 
+Test(ctl, shows_the_routers_columns_before_the_address)
+{
+	print_status(
+		"{\"cluster\":\"test\",\"daemon\":{},\"services\":[{\"name\":\"orders\","
+		"\"router\":{\"plugin\":\"headroom\",\"version\":\"1.0\",\"generation\":9,"
+		"\"state\":\"active\"},\"default\":\"round_robin\",\"ranked_by\":\"router\","
+		"\"ranking\":[{\"position\":1,\"server\":\"ms1\",\"address\":\"h:1\",\"columns\":"
+		"{\"price\":0.25,\"free_bytes\":1932735283}},{\"position\":2,\"server\":\"ms2\","
+		"\"address\":\"h:2\",\"columns\":{\"price\":null,\"free_bytes\":12}},"
+		"{\"position\":3,\"server\":\"ms3\",\"address\":\"h:3\"}]}]}");
+	expect_paper(
+		"test   callrouterd -, up -, pid 0\n"
+		"\n"
+		"orders\n"
+		"  router    headroom 1.0 (generation 9): active\n"
+		"  default   round_robin\n"
+		"  calls     none yet\n"
+		"  #  SERVER  STATE  HEAP FREE  HEAP SIZE  AGE  INFLIGHT  SHARE  WEIGHT  PRICE  "
+		" FREE_BYTES  ADDRESS\n"
+		"  1  ms1     -              -          -    -         0      -       0   0.25  "
+		"1.93274e+09  h:1\n"
+		"  2  ms2     -              -          -    -         0      -       0      -  "
+		"         12  h:2\n"
+		"  3  ms3     -              -          -    -         0      -       0      -  "
+		"          -  h:3\n");
+}
+
 /*** The manual ***/
 
 /* Words are one table each: what the manual says of reasons is what the code says. */

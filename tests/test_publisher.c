@@ -43,6 +43,9 @@ static void set_up(void)
 					      .seats = &scene.seats };
 	publisher = publisher_new(&context);
 	cr_assert(publisher != NULL);
+	/* what "most" needs is known, and fresh */
+	scene_put(&scene, "ms1", 1e9, 0);
+	scene_put(&scene, "ms2", 1e9, 0);
 }
 
 static void tear_down(void)
@@ -157,6 +160,31 @@ Test(publisher, nothing_is_asked_nor_published_while_it_is_held)
 	cr_expect_eq(at(ORDERS_ROUTER)->ranker->asked, 1u);
 }
 
+Test(publisher, what_the_operator_wants_is_published_while_rankers_are_busy_or_on_trial)
+{
+	struct err err = { 0 };
+
+	publisher_run(publisher);
+	answer_all();
+	publisher_run(publisher);
+	cr_assert_eq(servers_drain(scene.servers, "ms3", true, NULL), 0);
+	cr_assert_eq(publisher_run_now(publisher, &err), 0);
+	cr_expect_eq(publisher_image(publisher)->generation, 2u);
+	cr_expect_eq(snapshot_generation(writer), 2u);
+	cr_expect_eq(image_services(publisher_image(publisher))[0].n_usable, 2u);
+	cr_expect_eq(router()->reason, CR_REASON_NONE);
+	cr_expect_eq(image_order(publisher_image(publisher), router())[0], 1u);
+	answer_all();
+	cr_expect_eq(publisher_image(publisher)->generation, 3u);
+	cr_expect_eq(at(ORDERS_ROUTER)->ranker->asked, 3u, "a round of its own follows");
+
+	publisher_hold(publisher, true);
+	cr_assert_eq(servers_drain(scene.servers, "ms3", false, NULL), 0);
+	cr_assert_eq(publisher_run_now(publisher, &err), 0);
+	cr_expect_eq(image_services(publisher_image(publisher))[0].n_usable, 3u);
+	cr_expect_eq(snapshot_generation(writer), 4u);
+}
+
 /* A reload: the seats are others, the ranker and its answer under way are the same. */
 Test(publisher, an_answer_to_a_question_of_before_is_not_taken_and_the_round_waits_for_the_next)
 {
@@ -197,6 +225,34 @@ Test(publisher, a_service_without_servers_to_contact_is_not_asked_about)
 	cr_assert_eq(servers_drain(scene.servers, "ms2", false, NULL), 0);
 	publisher_run(publisher);
 	cr_expect_eq(at(NEWS_ROUTER)->ranker->asked, 1u);
+}
+
+Test(publisher, a_router_is_not_asked_without_a_fresh_value_of_what_it_needs)
+{
+	struct servers *servers = scene.servers;
+
+	scene.servers = servers_new(NULL);
+	cr_assert_eq(servers_configure(scene.servers, &scene_config, NULL), 0);
+	publisher_free(publisher);
+	publisher = publisher_new(
+		&(struct publisher_context){ .base = base,
+					     .writer = writer,
+					     .config = &config,
+					     .servers = scene.servers,
+					     .counters = scene.counters,
+					     .roster = (const struct roster *const *)&scene.roster,
+					     .seats = &scene.seats });
+	publisher_run(publisher);
+	cr_expect_eq(at(ORDERS_ROUTER)->ranker->asked, 0u);
+	cr_expect_eq(at(NEWS_ROUTER)->ranker->asked, 0u);
+	cr_expect_eq(at(ORDERS_DEFAULT)->ranker->asked, 1u);
+	scene_put(&scene, "ms2", 1e9, 0);
+	answer(ORDERS_DEFAULT, CR_DEFAULT, NULL);
+	answer(STOCK_DEFAULT, CR_DEFAULT, NULL);
+	answer(NEWS_DEFAULT, CR_DEFAULT, NULL);
+	publisher_run(publisher);
+	cr_expect_eq(at(ORDERS_ROUTER)->ranker->asked, 1u);
+	servers_free(servers);
 }
 
 Test(publisher, a_server_drained_since_the_question_is_not_the_routers_fault)

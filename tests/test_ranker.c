@@ -1,11 +1,14 @@
 /* test_ranker.c - rankers as real processes: this program is its own ranker. */
 #include <dirent.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include <criterion/criterion.h>
 #include <event2/event.h>
 
 #include "clock.h"
+#include "counters.h"
 #include "ranker.h"
 #include "shared_files.h"
 
@@ -53,6 +56,32 @@ static pid_t child(void)
 		text[0] = '\0';
 	(void)fclose(file);
 	return (pid_t)strtol(text, NULL, 10);
+}
+
+/* The number behind this word in a process's file. */
+static long number_in(pid_t pid, const char *name, const char *word)
+{
+	char path[64], line[256];
+	long number = -1;
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	file = fopen(path, "r");
+	cr_assert(file != NULL, "%s", path);
+	while (number < 0 && fgets(line, sizeof line, file) != NULL)
+		if (strncmp(line, word, strlen(word)) == 0)
+			number = strtol(line + strlen(word), NULL, 10);
+	(void)fclose(file);
+	return number;
+}
+
+/* Of this process group, whose leader has been waited for. */
+static void expect_orphan_killed(pid_t group)
+{
+	int status = 0;
+
+	cr_assert_gt(waitpid(-group, &status, 0), 0);
+	cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
 static void tear_down(void)
@@ -331,6 +360,89 @@ Test(ranker, one_that_is_killed_from_outside_is_not_called_a_crash)
 	cr_assert_gt(child(), 0);
 	kill(child(), SIGKILL);
 	expect_death(ranker, -EINTR, "acts: its process was killed from outside");
+}
+
+#define BROKE                                                                                      \
+	"acts broke its process's connection to callrouterd in rank(): it was ended; it must not " \
+	"use descriptors that it did not open"
+
+Test(ranker, one_that_writes_into_what_is_open_is_told_and_harms_no_figure)
+{
+	const struct folder folder = folder_make();
+	const struct ranker_load load = { .path = ACTS,
+					  .plugin = "acts",
+					  .service = "orders",
+					  .options = "rank=write\n",
+					  .run_dir = folder.path };
+	struct counters *counters, *other;
+	struct err err = { 0 };
+	struct ranker *ranker;
+
+	cr_assert_eq(counters_create(folder.path, (gid_t)-1, &counters, &err), 0, "%s", err.text);
+	ranker = ranker_start(base, &load, heard, NULL, &err);
+	cr_assert(ranker != NULL, "%s", err.text);
+	rank(ranker);
+	expect_death(ranker, -EPROTO, BROKE);
+	cr_expect_eq(counters_open(folder.path, true, &other, &err), 0, "%s", err.text);
+	counters_close(other);
+	counters_close(counters);
+	folder_remove(&folder);
+}
+
+Test(ranker, one_that_closes_what_is_open_is_told)
+{
+	struct ranker *ranker = start("rank=hang_up\n");
+
+	rank(ranker);
+	expect_death(ranker, -EPROTO, BROKE);
+}
+
+Test(ranker, what_one_forked_is_ended_with_it)
+{
+	struct ranker *ranker = start("rank=fork\n");
+	pid_t group;
+
+	rank(ranker);
+	wait_for(1);
+	cr_expect_eq(told.event[0], RANKER_RANKED);
+	cr_expect_eq(ranker_answer(ranker)->verdict, 0);
+	group = child();
+	cr_assert_gt(group, 0);
+	cr_expect_eq(getpgid(group), group);
+	cr_expect_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	ranker_free(ranker);
+	/* the orphan is ours now: it ends by that signal, which nobody else sends */
+	expect_orphan_killed(group);
+}
+
+/* Sanitizers need more memory than a plugin may have. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED true
+#else
+#define IS_SANITIZED false
+#endif
+
+Test(ranker, a_crash_is_told_also_when_what_it_forked_keeps_the_socket_open)
+{
+	struct ranker *ranker = start("rank=fork_crash\n");
+
+	rank(ranker);
+	wait_for(2);
+	cr_expect_eq(told.event[0], RANKER_LATE);
+	expect_death(ranker, -ECHILD, "acts crashed in rank() (signal 6, SIGABRT)");
+}
+
+Test(ranker, one_is_confined)
+{
+	struct ranker *ranker = start(IS_SANITIZED ? "rank=fail\n" : "rank=greedy\n");
+
+	rank(ranker);
+	wait_for(1);
+	cr_expect_eq(told.event[0], RANKER_RANKED);
+	cr_expect_eq(ranker_answer(ranker)->verdict, IS_SANITIZED ? -EIO : -ENOMEM, "5 GiB");
+	cr_expect_eq(number_in(child(), "oom_score_adj", ""), 500);
+	cr_expect_eq(number_in(child(), "status", "NoNewPrivs:"), 1);
+	ranker_free(ranker);
 }
 
 Test(ranker, fifty_of_them_leave_no_process_and_no_descriptor_behind)

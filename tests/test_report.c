@@ -49,14 +49,15 @@ Test(report, shows_everything_of_a_service)
 		"{\"position\":1,\"server\":\"ms2\",\"address\":\"10.0.0.12:7101\",\"state\":"
 		"\"up\","
 		"\"weight\":3,\"inflight\":12,\"share\":null,\"metrics\":{\"jvm_heap_free_bytes\":"
-		"{\"value\":1500000000,\"age_s\":12.5,\"fresh\":false}}},"
+		"{\"value\":1500000000,\"age_s\":12.5,\"fresh\":false}},\"columns\":{}},"
 		"{\"position\":2,\"server\":\"ms3\",\"address\":\"10.0.0.13:7101\",\"state\":"
-		"\"ejected\",\"weight\":1,\"inflight\":0,\"share\":null,\"metrics\":{}},"
+		"\"ejected\",\"weight\":1,\"inflight\":0,\"share\":null,\"metrics\":{},\"columns\":"
+		"{}},"
 		"{\"position\":3,\"server\":\"ms1\",\"address\":\"10.0.0.11:7101\",\"state\":"
 		"\"up\","
 		"\"weight\":5,\"inflight\":0,\"share\":null,\"metrics\":{\"jvm_heap_free_bytes\":"
 		"{\"value\":1000000000,\"age_s\":1.2,\"fresh\":true},\"jvm_heap_size_bytes\":"
-		"{\"value\":2147483648,\"age_s\":1.2,\"fresh\":true}}}],"
+		"{\"value\":2147483648,\"age_s\":1.2,\"fresh\":true}},\"columns\":{}}],"
 		"\"not_ranked\":[{\"server\":\"ms4\",\"reason\":\"drained\"}]}]}",
 		(long)getpid());
 	cr_expect_str_eq(text_of(status("orders")), want);
@@ -154,10 +155,11 @@ Test(report, says_quarantined_of_a_router_that_crashed_in_a_data_plane)
 Test(report, says_that_a_router_could_not_be_loaded)
 {
 	image_service_at(0)->router.instance = IMAGE_NONE;
-	image_service_at(0)->router.reason = CR_REASON_NO_ROUTER;
+	image_service_at(0)->router.reason = CR_REASON_NOT_LOADED;
 	cr_expect_str_eq(member_of(status("orders"), "router"),
 			 "{\"plugin\":\"heap_free\",\"version\":null,\"generation\":null,\"state\":"
 			 "\"not loaded\"}");
+	cr_expect_str_eq(member_of(status("orders"), "default_decides_now"), "\"not_loaded\"");
 }
 
 Test(report, says_when_the_router_left_it_to_the_default)
@@ -212,6 +214,53 @@ Test(report, shows_text_that_is_not_utf_8_with_question_marks)
 		member_of(status("orders"), "router"),
 		"{\"plugin\":\"heap_free\",\"version\":\"1.2-?\",\"generation\":7,\"state\":"
 		"\"active\"}");
+}
+
+/*** Columns ***/
+
+static char *columns_of_heap_free[] = { TEXT("price"), TEXT("basis"), NULL };
+
+static char *const *columns_of(const void *arg, size_t service, uint64_t seq)
+{
+	cr_expect_eq(arg, (const void *)&source);
+	cr_expect_eq(service, 0);
+	return seq == HEAP_FREE_SEQ ? columns_of_heap_free : NULL;
+}
+
+/* The columns of ms2, which is first, and of ms3. */
+static const char *columns_shown(void)
+{
+	static char text[256];
+	json_t *document = status("orders");
+	json_t *ranking = json_object_get(json_array_get(json_object_get(document, "services"), 0),
+					  "ranking");
+
+	text[0] = '\0';
+	for (size_t i = 0; i < 2; i++) {
+		json_t *columns =
+			json_incref(json_object_get(json_array_get(ranking, i), "columns"));
+
+		(void)strncat(text, text_of(columns), sizeof text - strlen(text) - 1);
+	}
+	json_decref(document);
+	return text;
+}
+
+Test(report, shows_what_the_router_wrote_into_its_columns_by_their_names)
+{
+	const double price[] = { 1, 0.25, (double)NAN, 4 }; /* ms1 .. ms4 */
+
+	source.columns = columns_of;
+	source.columns_arg = &source;
+	memcpy(image_edit(image, image->column), price, sizeof price);
+	cr_expect_str_eq(columns_shown(), "{\"price\":null,\"basis\":null}"
+					  "{\"price\":null,\"basis\":null}");
+	image_service_at(0)->router.n_columns = 1;
+	cr_expect_str_eq(columns_shown(), "{\"price\":0.25,\"basis\":null}"
+					  "{\"price\":null,\"basis\":null}");
+	/* of another file than the image is about, nobody knows the names */
+	image_instance_at(0)->seq++;
+	cr_expect_str_eq(columns_shown(), "{}{}");
 }
 
 /*** Shares ***/

@@ -295,3 +295,17 @@ Test(route, a_service_without_a_router_is_decided_by_its_default)
 	expect_counts(&s, CR_DEFAULT_DECIDED, CR_REASON_NO_ROUTER, 1);
 	scene_close(&s);
 }
+
+Test(route, a_service_whose_router_is_not_loaded_is_decided_by_its_default_for_that_reason)
+{
+	struct scene s;
+
+	scene_of_contract(&s);
+	s.orders->router = (struct plan_side){ .plugin = NULL, .reason = CR_REASON_NOT_LOADED };
+	scene_publish(&s);
+	expect_call(&s, "ms2 ms4 ms1", CR_DEFAULT_DECIDED, CR_REASON_NOT_LOADED);
+	expect_counts(&s, CR_DEFAULT_DECIDED, CR_REASON_NOT_LOADED, 1);
+	cr_expect_str_eq(cr_decided_words(s.ticket.decided), "default");
+	cr_expect_str_eq(cr_reason_words(s.ticket.reason), "not_loaded");
+	scene_close(&s);
+}

@@ -302,7 +302,7 @@ Test(servers, rings_once_for_a_batch)
 	servers_free(servers);
 }
 
-Test(servers, skips_until_the_next_reload)
+Test(servers, skips_over_a_reload_until_a_poll_turns_out_good)
 {
 	struct servers *servers = make(NULL);
 	struct servers_entry entry;
@@ -316,10 +316,72 @@ Test(servers, skips_until_the_next_reload)
 	cr_expect(entry.is_skipped);
 	cr_expect_str_eq(entry.skip_text, "this is AdminServer");
 	cr_expect_eq(servers_put(servers, "ms1", 0, 1, 0), -ENOENT);
+	servers_polled(servers, "ms1", NULL); /* the end of the poll that skipped it */
+	cr_expect(entry_of(servers, "ms1").is_skipped);
+
 	configure(servers, trio, 3);
+	entry = entry_of(servers, "ms1");
+	cr_expect(entry.is_skipped);
+	cr_expect_str_eq(entry.skip_text, "this is AdminServer");
+	cr_expect_not(servers_is_skipped(servers, "ms1"), "it is polled again");
+	servers_polled(servers, "ms1", "wls: timeout: late");
+	cr_expect(entry_of(servers, "ms1").is_skipped);
+	servers_skip(servers, "ms1", "this is AdminServer");
+	servers_polled(servers, "ms1", NULL);
+	cr_expect(servers_is_skipped(servers, "ms1"));
+
+	configure(servers, trio, 3);
+	servers_polled(servers, "ms1", NULL);
 	entry = entry_of(servers, "ms1");
 	cr_expect_not(entry.is_skipped);
 	cr_expect_str_empty(entry.skip_text);
+	servers_free(servers);
+}
+
+Test(servers, believes_no_good_poll_before_every_source_has_had_a_turn)
+{
+	struct config_source source = { .interval_ns = 3600 * CLOCK_S, .timeout_ns = CLOCK_S };
+	const struct config config = {
+		.servers = trio, .n_servers = 3, .sources = &source, .n_sources = 1
+	};
+	struct servers *servers = make(NULL);
+	struct err err = { 0 };
+
+	servers_skip(servers, "ms1", "this is AdminServer");
+	cr_assert_eq(servers_configure(servers, &config, &err), 0);
+	servers_polled(servers, "ms1", NULL);
+	cr_expect(entry_of(servers, "ms1").is_skipped);
+	servers_free(servers);
+}
+
+Test(servers, forgets_that_it_skips_a_server_that_has_moved)
+{
+	static char elsewhere[] = "10.0.0.99:7101";
+	struct config_server next[] = { trio[0], trio[1], trio[2] };
+	struct servers *servers = make(NULL);
+
+	servers_skip(servers, "ms1", "this is AdminServer");
+	next[1].address = elsewhere;
+	configure(servers, next, 3);
+	cr_expect_not(entry_of(servers, "ms1").is_skipped);
+	servers_free(servers);
+}
+
+Test(servers, skips_what_was_skipped_before_a_restart_but_has_it_polled)
+{
+	struct servers *servers = make(NULL);
+
+	servers_suspect(servers, "ms1", "before the restart");
+	servers_suspect(servers, "admin", "before the restart");
+	cr_expect(entry_of(servers, "ms1").is_skipped);
+	cr_expect_str_eq(entry_of(servers, "ms1").skip_text, "before the restart");
+	cr_expect_not(servers_is_skipped(servers, "ms1"));
+	cr_expect_not(entry_of(servers, "admin").is_skipped);
+	servers_skip(servers, "ms2", "this is AdminServer");
+	servers_suspect(servers, "ms2", "before the restart");
+	cr_expect(servers_is_skipped(servers, "ms2"), "a poll was faster");
+	servers_polled(servers, "ms1", NULL);
+	cr_expect_not(entry_of(servers, "ms1").is_skipped);
 	servers_free(servers);
 }
 

@@ -81,7 +81,7 @@ Test(snapshot, the_file_has_mode_0640_and_the_given_group_whatever_the_umask)
 	cr_assert_eq(stat(s.path, &st), 0);
 	cr_expect_eq(st.st_mode & 07777, 0640);
 	cr_expect_eq(st.st_gid, gid);
-	cr_expect_geq(st.st_blocks * 512, st.st_size, "it must have room before it is mapped");
+	cr_expect_geq(st.st_blocks * 512, st.st_size, "it must have room before it is used");
 	snapshot_writer_close(writer);
 	/* Taken over: the same again. */
 	cr_assert_eq(chmod(s.path, 0666), 0);

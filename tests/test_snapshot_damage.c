@@ -120,6 +120,55 @@ Test(snapshot, a_file_cut_at_any_length_is_refused_and_replaced)
 	scene_close(&s);
 }
 
+Test(snapshot, a_file_that_is_cut_between_two_images_is_made_again)
+{
+	static const off_t cuts[] = { 0, 1, 71, 4095, 4096, 4097, 69632, 135168, 200703 };
+	struct scene s;
+	uint64_t g = 1;
+
+	scene_open(&s);
+	publish(&s, 0);
+	expect_read(&s, 0, 1, 1);
+	for (size_t i = 0; i < 2 * (sizeof cuts / sizeof *cuts); i++) {
+		const ino_t inode = file_inode(s.path);
+		const bool is_grown = i % 2 == 1;
+
+		cr_assert_eq(truncate(s.path, cuts[i / 2]), 0);
+		if (is_grown)
+			cr_assert_eq(truncate(s.path, 200704), 0);
+		publish(&s, 0);
+		expect_read(&s, g, 1, g + 1);
+		g++;
+		/* as long as before, and its header is still there: it can go on */
+		cr_expect_eq(file_inode(s.path) == inode, is_grown && cuts[i / 2] >= 64, "%zu", i);
+		publish(&s, 0); /* and goes on */
+		expect_read(&s, g, 1, g + 1);
+		g++;
+	}
+	scene_close(&s);
+}
+
+Test(snapshot, a_writer_is_not_harmed_by_a_file_that_shrinks_and_grows)
+{
+	struct scene s;
+	pid_t child;
+
+	scene_open(&s);
+	publish(&s, 0);
+	child = fork();
+	cr_assert_geq(child, 0);
+	while (child == 0)
+		if ((truncate(s.path, 0) < 0 || truncate(s.path, 200704) < 0) && errno != ENOENT)
+			_exit(1);
+	for (int i = 0; i < 300; i++)
+		publish(&s, 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	publish(&s, 0);
+	expect_read(&s, 0, 1, 302);
+	scene_close(&s);
+}
+
 Test(snapshot, a_file_that_shrinks_and_grows_while_it_is_read_harms_nobody)
 {
 	struct scene s;

@@ -346,7 +346,7 @@ Test(words, has_a_word_and_a_sentence_for_each_reason)
 		"none",        "no_router",      "router_default",  "router_refused",
 		"stale",       "rank_late",      "rank_error",      "rank_bad_order",
 		"route_error", "unknown_server", "repeated_server", "quarantined",
-		"no_server",   "no_service",     "no_snapshot",
+		"no_server",   "no_service",     "no_snapshot",     "not_loaded",
 	};
 
 	cr_assert_eq(COUNT(reasons), CR_REASON_COUNT);

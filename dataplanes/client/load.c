@@ -18,7 +18,7 @@
 #define N_THREADS_MAX 64
 #define N_SEEN_MAX    64 /* servers with a figure of their own */
 
-enum { CALLS, SECONDS, THREADS, RATE, COST, N_NUMBERS, SERVICE, RUN_DIR, PATH, VERBOSE };
+enum { CALLS, SECONDS, THREADS, RATE, COST, N_NUMBERS, SERVICE, RUN_DIR, PATH, VERBOSE, HELP };
 
 static const struct option options[] = {
 	{ "calls", required_argument, NULL, CALLS },
@@ -30,6 +30,7 @@ static const struct option options[] = {
 	{ "run-dir", required_argument, NULL, RUN_DIR },
 	{ "path", required_argument, NULL, PATH },
 	{ "verbose", no_argument, NULL, VERBOSE },
+	{ "help", no_argument, NULL, HELP },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -109,9 +110,10 @@ static void count(const struct client_result *result)
 		load.served[i]++;
 	}
 	if (load.is_verbose)
-		printf("%s decided=%d reason=%d latency_ns=%" PRId64 "\n",
-		       result->server != NULL ? result->server->name : "-", (int)result->decided,
-		       (int)result->reason, result->latency_ns);
+		printf("%s decided=%s reason=%s latency_ns=%" PRId64 "\n",
+		       result->server != NULL ? result->server->name : "-",
+		       cr_decided_words(result->decided), cr_reason_words(result->reason),
+		       result->latency_ns);
 	pthread_mutex_unlock(&load.lock);
 }
 
@@ -176,7 +178,13 @@ static bool take_number(int option, const char *text)
 		(load.number[option] >= 1 && load.number[option] <= N_THREADS_MAX));
 }
 
-/** Returns the service's name, or NULL (called wrongly). */
+static void show_help(void)
+{
+	(void)fputs(usage, stdout);
+	exit(0); /* no thread runs yet. NOLINT(concurrency-mt-unsafe) */
+}
+
+/** Returns the service's name, or NULL (called wrongly). --help ends the program. */
 static const char *take_options(int argc, char **argv, struct cr_config *config)
 {
 	const char *service = NULL;
@@ -192,6 +200,8 @@ static const char *take_options(int argc, char **argv, struct cr_config *config)
 			load.path = optarg;
 		else if (option == VERBOSE)
 			load.is_verbose = true;
+		else if (option == HELP)
+			show_help();
 		else if (option >= N_NUMBERS || !take_number(option, optarg))
 			return NULL;
 	}

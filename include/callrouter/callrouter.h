@@ -6,6 +6,7 @@
  *	struct cr_ticket ticket;
  *	const struct cr_server *server;
  *	enum cr_outcome outcome;
+ *	int orders;
  *
  *	cr_attach(&(struct cr_config){ .start_thread = true }, &cr, err, sizeof err);
  *	thread = cr_thread_new(cr);
@@ -18,9 +19,9 @@
  *	cr_end(thread, &ticket, outcome, latency_ns);
  *
  * Threads: [set-up] one thread at a time; [call] any number of threads, each with a cr_thread of
- *its own; [any] any thread. Nothing here may be called from a signal handler. The library is never
- *unloaded. A forked child starts with the last view it inherited and counts nothing until it calls
- *cr_refresh(), which also starts the library's thread again; calls of its parent are not its own.
+ * its own; [any] any thread. Nothing here may be called from a signal handler. The library is never
+ * unloaded. A forked child starts with the last view it inherited and counts nothing until it calls
+ * cr_refresh(), which also starts the library's thread again; calls of its parent are not its own.
  */
 #ifndef CALLROUTER_CALLROUTER_H
 #define CALLROUTER_CALLROUTER_H
@@ -141,6 +142,11 @@ CR_PUBLIC void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum c
 
 /** Fill call's now_ns from CLOCK_MONOTONIC_COARSE and random from the thread's own draw. [call] */
 CR_PUBLIC void cr_call_now(struct cr_thread *thread, struct cr_call *call);
+
+/** The words of a ticket's reason ("stale") and decider ("router"), as callrouterctl shows them;
+ * "unknown" for other numbers. Static memory. [any] */
+CR_PUBLIC const char *cr_reason_words(enum cr_reason reason);
+CR_PUBLIC const char *cr_decided_words(enum cr_decided decided);
 
 /** The version of the library, "1.0.0". [any] */
 CR_PUBLIC const char *cr_version(void);

@@ -33,6 +33,7 @@ enum cr_reason {
 	CR_REASON_NO_SERVER,       /* no server of the service may be contacted */
 	CR_REASON_NO_SERVICE,      /* no such service is published */
 	CR_REASON_NO_SNAPSHOT,     /* nothing has been published yet */
+	CR_REASON_NOT_LOADED,      /* the service's router could not be loaded, or not yet */
 	CR_REASON_COUNT,
 };
 

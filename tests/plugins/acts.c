@@ -11,11 +11,27 @@
 
 enum { OPEN, RANK };
 enum { GOOD, REFUSES, CRASHES, LOOPS };
-enum { REVERSE, DEFAULT, REFUSE, FAIL, TWICE, CRASH, LOOP, SLOW, LEAVE };
+enum {
+	REVERSE,
+	DEFAULT,
+	REFUSE,
+	FAIL,
+	TWICE,
+	CRASH,
+	LOOP,
+	SLOW,
+	LEAVE,
+	FORK,
+	FORK_CRASH,
+	GREEDY,
+	WRITE,
+	HANG_UP
+};
 
 static const char *const opens[] = { "good", "refuses", "crashes", "loops", NULL };
-static const char *const ranks[] = { "reverse", "default", "refuse", "fail",  "twice",
-				     "crash",   "loop",    "slow",   "leave", NULL };
+static const char *const ranks[] = { "reverse",    "default", "refuse", "fail",    "twice",
+				     "crash",      "loop",    "slow",   "leave",   "fork",
+				     "fork_crash", "greedy",  "write",  "hang_up", NULL };
 
 struct acts {
 	int64_t act;
@@ -61,6 +77,37 @@ static size_t save(const void *arg, void *buf, size_t cap)
 	return sizeof self->ranked;
 }
 
+static int fork_for_ever(void)
+{
+	switch (fork()) {
+	case -1:
+		return -errno;
+	case 0:
+		for (;;)
+			pause();
+	}
+	return 0;
+}
+
+static int be_greedy(void)
+{
+	void *much = malloc((size_t)5 << 30);
+	const bool is_there = much != NULL;
+
+	free(much);
+	return is_there ? 0 : -ENOMEM;
+}
+
+/* What some libraries do before they fork: to all descriptors, whoever opened them. */
+static void disturb(int64_t how)
+{
+	for (int fd = 3; fd < 64; fd++)
+		if (how == HANG_UP)
+			close(fd);
+		else
+			(void)!write(fd, "junk", 4);
+}
+
 static int act(const struct acts *self, uint16_t *order, size_t n)
 {
 	switch (self->act) {
@@ -83,6 +130,17 @@ static int act(const struct acts *self, uint16_t *order, size_t n)
 		break;
 	case LEAVE:
 		_exit(0);
+	case FORK:
+		return fork_for_ever();
+	case FORK_CRASH:
+		fork_for_ever();
+		abort();
+	case GREEDY:
+		return be_greedy();
+	case WRITE:
+	case HANG_UP:
+		disturb(self->act);
+		nanosleep(&(struct timespec){ .tv_sec = 20 }, NULL);
 	}
 	return (int)n;
 }

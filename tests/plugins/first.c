@@ -49,11 +49,12 @@ enum mischief {
 	NOTHING = 0,
 	CRASH,
 	LOOP,
-	LEAVE,  /* exit(0) */
-	FAIL,   /* return an error */
-	FORGE,  /* a row that does not exist */
-	REPEAT, /* a row twice */
-	EXCEED, /* more rows than there are */
+	LEAVE,   /* exit(0) */
+	FAIL,    /* return an error */
+	FORGE,   /* a row that does not exist */
+	REPEAT,  /* a row twice */
+	EXCEED,  /* more rows than there are */
+	HANG_UP, /* close what it did not open */
 };
 
 struct first {
@@ -90,6 +91,11 @@ static int misbehave(enum mischief mischief, uint16_t *order, size_t n)
 		break;
 	case EXCEED:
 		return (int)n + 1000;
+	case HANG_UP:
+		for (int fd = 3; fd < 64; fd++)
+			close(fd);
+		pause();
+		break;
 	}
 	return 0;
 }

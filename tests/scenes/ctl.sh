@@ -67,6 +67,17 @@ router breaks '#include <stdlib.h>
 		abort();
 	}
 	CR_ROUTER = { CR_ROUTER_HEAD("breaks", "1", "crashes"), .rank = rank };'
+router thinks '
+	static const char *const columns[] = { "row", "half", NULL };
+	static int rank(void *self, const struct cr_view *view, uint16_t *order, size_t n, double *const *column)
+	{
+		for (size_t i = 0; i < view->n; i++) {
+			column[0][i] = i;
+			column[1][i] = i / 2.0;
+		}
+		return (int)n;
+	}
+	CR_ROUTER = { CR_ROUTER_HEAD("thinks", "1", "shows what it thinks"), .columns = columns, .rank = rank };'
 
 ### Without a daemon
 
@@ -100,6 +111,7 @@ cat >"$CONFIG" <<-X
 	  - { name: plain, servers: [ms3] }
 	  - { name: calls, router: by_call }
 	  - { name: broken, router: breaks, servers: [ms1, ms2] }
+	  - { name: seen, router: thinks, servers: [ms1, ms2] }
 X
 start_daemon
 scene_wait 5 '[ "$(ranking)" = "ms1 ms2 ms3" ]'
@@ -122,11 +134,12 @@ X
 grep -A 3 -F '#  SERVER' "$SCENE/out" | awk '{ print index($0, " 127.0.0.1") + index($0, " ADDRESS") }' | sort -u >"$SCENE/columns"
 same "places where the last column begins" "$(wc -l <"$SCENE/columns")" 1
 ends 0 status
-same "services" "$(grep -E '^[a-z]+$' "$SCENE/out" | xargs)" "shop plain calls broken"
+same "services" "$(grep -E '^[a-z]+$' "$SCENE/out" | xargs)" "shop plain calls broken seen"
 finds "$SCENE/out" "  router    none: the default decides every call"
 finds "$SCENE/out" "  router    by_call 0.1 (generation "
 finds "$SCENE/out" "): per call"
 finds "$SCENE/out" "  router    breaks: not loaded"
+grep -Eq '^  2  ms2 .* 1 +0\.5  127\.0\.0\.1:[0-9]+$' "$SCENE/out" || scene_fail "no columns: $(cat "$SCENE/out")"
 ends 1 status shopp
 says 'callrouterctl: no service "shopp" is configured; there are these: shop, plain, calls, broken'
 ends 2 status a b
@@ -157,7 +170,7 @@ jq -e '
 	def count: type == "number" and . == floor and . >= 0;
 	is(["cluster", "daemon", "services"]; ["string", "object", "array"])
 	and (.daemon | is(["pid", "uptime_s", "version"]; ["number", "number", "string"]) and (.pid | count) and (.uptime_s | count))
-	and ([.services[].name] == ["shop", "plain", "calls", "broken"])
+	and ([.services[].name] == ["shop", "plain", "calls", "broken", "seen"])
 	and all(.services[];
 		(keys_unsorted == ["name", "router", "default", "decided", "fallback_reasons", "default_decides_now",
 			"ranked_by", "stale_after_s", "ranking", "not_ranked"])
@@ -166,8 +179,9 @@ jq -e '
 		and (.fallback_reasons | type == "object" and all(.[]; count))
 		and (.not_ranked == [])
 		and all(.ranking[];
-			is(["position", "server", "address", "state", "weight", "inflight", "share", "metrics"];
-				["number", "string", "string", "string", "number", "number", (.share | type), "object"])
+			is(["position", "server", "address", "state", "weight", "inflight", "share", "metrics",
+				"columns"]; ["number", "string", "string", "string", "number", "number", (.share | type),
+				"object", "object"])
 			and (.share | type == "number" or . == null) and .state == "up"
 			and all(.metrics[]; is(["value", "age_s", "fresh"]; ["number", "number", "boolean"]) and .age_s >= 0 and .fresh)))
 	and (.services[0] | (.router | .plugin == "heap_free" and .version == "1.0.0" and (.generation | count) and .state == "active")
@@ -180,6 +194,9 @@ jq -e '
 	and (.services[1] | .router == null and .default_decides_now == "no_router" and .ranked_by == "default")
 	and (.services[2].router | .version == "0.1" and .state == "per call")
 	and (.services[3].router == { plugin: "breaks", version: null, generation: null, state: "not loaded" })
+	and (.services[3].default_decides_now == "not_loaded")
+	and (.services[:4] | all(.[].ranking[]; .columns == {}))
+	and ([.services[4].ranking[].columns | tojson] == ["{\"row\":0,\"half\":0}", "{\"row\":1,\"half\":0.5}"])
 ' "$SCENE/out" >/dev/null || scene_fail "the document is another one: $(cat "$SCENE/out")"
 ends 0 status plain --json
 same "a document of one service" "$(jq -c '[.services[].name]' "$SCENE/out")" '["plain"]'
@@ -193,6 +210,7 @@ ends 0 route shop --json
 same "a document" "$(jq -c . "$SCENE/out")" '{"service":"shop","decided_by":"router","reason":null,"servers":["ms1","ms2","ms3"]}'
 ends 0 route plain --json
 same "without a router" "$(jq -c . "$SCENE/out")" '{"service":"plain","decided_by":"default","reason":"no_router","servers":["ms3"]}'
+same "of a router that is not loaded" "$(ctl route broken --json | jq -c '[.decided_by, .reason]')" '["default","not_loaded"]'
 ends 0 route plain
 finds "$SCENE/out" "  because the service has no router, only a default"
 ends 0 route calls --param to=3 --json
@@ -258,7 +276,7 @@ grep -Eq '^heap_free +router +[0-9]+ +1\.0\.0 +current +shop router +'"$SCENE"'/
 grep -Eq '^breaks +router +[0-9]+ +1 +refused .*crashed' "$SCENE/out" || scene_fail "breaks is not refused"
 ends 0 plugins --json
 jq -e '(keys_unsorted == ["plugins", "processes"])
-	and ([.plugins[].plugin] - ["heap_free", "round_robin", "by_call", "breaks", "http"] == [])
+	and ([.plugins[].plugin] - ["heap_free", "round_robin", "by_call", "breaks", "thinks", "http"] == [])
 	and all(.plugins[]; keys_unsorted == ["plugin", "kind", "file", "used_by", "generations"])' "$SCENE/out" >/dev/null ||
 	scene_fail "the document of plugins: $(cat "$SCENE/out")"
 scene_ok "servers and plugins"
@@ -313,7 +331,7 @@ ends 1 rollback nothing
 says 'callrouterctl: no plugin "nothing" is in use: see callrouterctl plugins'
 ends 1 adopt "$SCENE/nowhere.so"
 ends 0 check "$CONFIG" --plugins-dir "$SCENE/plugins.d"
-same "what it says" "$(cat "$SCENE/out")" "$CONFIG: good: 4 servers, 1 collectors, 4 services"
+same "what it says" "$(cat "$SCENE/out")" "$CONFIG: good: 4 servers, 1 collectors, 5 services"
 echo "nonsense: 1" >"$SCENE/bad.yaml"
 ends 1 check "$SCENE/bad.yaml"
 finds "$SCENE/err" "$SCENE/bad.yaml:1:1: unknown key \"nonsense\""
@@ -326,7 +344,7 @@ scene_ok "reload, rollback, adopt, check"
 
 ### The terminal
 
-if command -v script >/dev/null; then
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then # there may be no terminals here
 	# on_terminal SECONDS COMMAND: its output on a terminal of its own.
 	on_terminal()
 	{
@@ -369,7 +387,7 @@ completes()
 at="callrouterctl --run-dir $SCENE/run"
 completes "callrouterctl un" "undrain"
 completes "callrouterctl r" "reload rollback route"
-completes "$at status " "broken calls plain shop"
+completes "$at status " "broken calls plain seen shop"
 completes "$at drain m" "ms1 ms2 ms3"
 completes "$at rollback h" "heap_free http"
 completes "$at route shop --c" "--client --cost --count"

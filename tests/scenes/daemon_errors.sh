@@ -58,6 +58,10 @@ ends 0 "$DAEMON" --help
 finds "$SCENE/out" "usage: callrouterd"
 ends 0 "$DAEMON" --version
 grep -Eqx 'callrouterd [0-9]+\.[0-9]+\.[0-9]+' "$SCENE/out" || scene_fail "no version: $(cat "$SCENE/out")"
+ends 2 "$CLIENT"
+says "usage: callrouter-client --service NAME"
+ends 0 "$CLIENT" --help
+finds "$SCENE/out" "usage: callrouter-client --service NAME"
 scene_ok "a wrong command line: exit status 2 and what is right"
 
 ### The configuration
@@ -155,6 +159,27 @@ daemon 1 --check
 says "$CONFIG:5:27: plugin opens: $SCENE/plugins.d/opens.so crashed, or ended its process, in open()"
 good_config
 scene_ok "a plugin that crashes is a mistake of the file that names it"
+
+plugin marks "__attribute__((constructor)) static void mark(void) { system(\"touch $SCENE/was_run\"); }"
+sed -i 's/round_robin/marks/' "$CONFIG"
+# mistrusted PATH: the plugin is a mistake, and none of its code is run.
+mistrusted()
+{
+	chmod o+w "$1"
+	for option in "" --check; do
+		daemon 1 $option
+		says "$CONFIG:5:27: others can write to $1: do chmod o-w $1"
+	done
+	chmod o-w "$1"
+	[ ! -e "$SCENE/was_run" ] || scene_fail "it was loaded although others can write to $1"
+}
+mistrusted "$SCENE/plugins.d/marks.so"
+mistrusted "$SCENE/plugins.d"
+daemon 0 --check
+[ -e "$SCENE/was_run" ] || scene_fail "its code leaves no trace"
+rm "$SCENE/plugins.d/marks.so"
+good_config
+scene_ok "a plugin that others can write is a mistake of the file that names it, and is never loaded"
 
 check=("$DAEMON" --check-plugin)
 ends 0 "${check[@]}" "$PLUGINS/sorted.so" order_by=-inflight

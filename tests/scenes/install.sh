@@ -59,6 +59,7 @@ check_files()
 		lib*/**/callrouter/plugins.d/{heap_free,sorted,round_robin,random,snmp,http}.so \
 		lib/systemd/system/callrouterd.service lib/sysusers.d/callrouter.conf \
 		share/bash-completion/completions/callrouterctl \
+		share/doc/callrouter/{config.md,README.md,example.c} \
 		share/man/man1/callrouterctl.1 share/man/man8/callrouterd.8; do
 		compgen -G "$prefix/$name" >/dev/null || scene_fail "not installed: $name"
 	done

@@ -6,9 +6,9 @@ scene_begin outage
 cluster_begin
 
 # What the client writes of each call.
-by_router='decided=1 reason=0'
-by_default_stale='decided=2 reason=4'
-by_nobody='decided=0'
+by_router='decided=router reason=none'
+by_default_stale='decided=default reason=stale'
+by_nobody='decided=nobody'
 
 # calls NAME PATTERN: how many of that client's calls were so.
 calls()
@@ -78,11 +78,11 @@ go_on load "$by_router"
 scene_kill callrouterd KILL
 killed=$(wc -l <"$SCENE/load.log")
 go_on load "$by_default_stale"
-first=$(grep -n -m 1 decided=2 "$SCENE/load.log" | cut -d : -f 1)
+first=$(grep -n -m 1 decided=default "$SCENE/load.log" | cut -d : -f 1)
 [ "$first" -gt $((killed + 20)) ] || scene_fail "the router decided about only $((first - killed)) calls after the kill"
 scene_ok "callrouterd was killed: the router's last ranking decides on, about $((first - killed)) more calls"
 
-same "other reasons than stale" "$(calls load 'decided=2 reason=[^4]')" 0
+same "other reasons than stale" "$(calls load 'decided=default reason=[^s]')" 0
 same "ctl route" "$(ctl route shop --json | jq -c '[.decided_by, .reason, (.servers | sort)]')" \
 	'["default","stale",["ms1","ms2","ms3"]]'
 lines=$(wc -l <"$SCENE/load.log")
@@ -99,7 +99,7 @@ go_on load "$by_router"
 lines=$(wc -l <"$SCENE/load.log")
 go_on load "$by_router"
 same "default decisions after it came back" \
-	"$(tail -n "+$((lines + 1))" "$SCENE/load.log" | grep -c decided=2 || true)" 0
+	"$(tail -n "+$((lines + 1))" "$SCENE/load.log" | grep -c decided=default || true)" 0
 end_load load
 same "decided" "$(decided)" "$(printf '%s\t%s\t0\t0' "$(total router <<<"$totals")" "$(total default <<<"$totals")")"
 same "fallback reasons" "$(status_of '.fallback_reasons | tojson')" "{\"stale\":$(total default <<<"$totals")}"
@@ -149,12 +149,12 @@ scene_ok "a clean stop is no different: 0 of $(total calls <<<"$totals") calls f
 scene_kill callrouterd TERM
 rm -rf "$SCENE/run"
 start_load first
-go_on first "$by_nobody reason=14"
+go_on first "$by_nobody reason=no_snapshot"
 mkdir "$SCENE/run"
 start_daemon
 go_on first "$by_router"
 same "calls without a server after the first with one" \
-	"$(sed -n '/decided=1/,$p' "$SCENE/first.log" | grep -c "$by_nobody" || true)" 0
+	"$(sed -n '/decided=router/,$p' "$SCENE/first.log" | grep -c "$by_nobody" || true)" 0
 scene_ok "a data plane that was there before callrouterd works as soon as it comes"
 
 ### A run directory that is wiped

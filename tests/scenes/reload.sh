@@ -78,7 +78,7 @@ scene_wait 5 '[ "$(ranking)" = "ms1 ms2" ]'
 scene_wait 5 'status_of "[.ranking[].metrics.jvm_heap_free_bytes.fresh] | all" | grep -x true'
 scene_spawn load "$CLIENT" --run-dir "$SCENE/run" --service shop --verbose --threads 3 --rate 100 \
 	--path '/call?bytes=4096&ms=1' --seconds 600
-scene_wait 5 'grep -c "^ms1 decided=1" "$SCENE/load.log"'
+scene_wait 5 'grep -c "^ms1 decided=router" "$SCENE/load.log"'
 
 ### Servers
 
@@ -132,7 +132,7 @@ scene_wait 5 '[ "$(status_of "[.router.plugin, .router.state, .default, .ranked_
 reload
 scene_wait 5 '[ "$(ranking) $(status_of .router.plugin)" = "ms1 ms2 ms3 heap_free" ]'
 same "calls that were not decided by the service's router all the while" \
-	"$(grep -c 'decided=[^1]' "$SCENE/load.log" || true)" 0
+	"$(grep -c 'decided=[^r]\|decided=refused' "$SCENE/load.log" || true)" 0
 scene_ok "router, default and options are changed, for plugins that were never used before, too"
 
 ### Mistakes
@@ -250,6 +250,84 @@ reload
 scene_wait 5 '! ctl route extra'
 scene_ok "a service comes and goes"
 
+### A plugin whose trial takes its time
+
+cat >"$SCENE/lazy.c" <<-'X'
+	#include <time.h>
+	#include <callrouter/plugin.h>
+	static int lazy_open(const struct cr_open *in, void **self)
+	{
+		nanosleep(&(struct timespec){ .tv_sec = 1, .tv_nsec = 200000000 }, 0);
+		return 0;
+	}
+	static int lazy_rank(void *self, const struct cr_view *view, uint16_t *order, size_t n, double *const *column)
+	{
+		return (int)n;
+	}
+	CR_ROUTER = { CR_ROUTER_HEAD("lazy", "1", "opens slowly"), .open = lazy_open, .rank = lazy_rank };
+X
+cc -shared -fPIC -I "$ROOT/include" -o "$SCENE/plugins.d/lazy.so" "$SCENE/lazy.c"
+(server ms1; server ms2; server ms3) | config 'router: lazy'
+echo "  - { name: extra, servers: [ms2, ms3], router: lazy }" >>"$CONFIG"
+reload
+ctl drain ms2 >"$SCENE/out"
+same "a route, right after drain has answered" "$(ctl route shop --json | jq -c '[.decided_by, (.servers | sort)]')" \
+	'["router",["ms1","ms3"]]'
+same "a route of the new service" "$(ctl route extra --json | jq -c .servers)" '["ms3"]'
+ctl undrain ms2 >"$SCENE/out"
+same "a route, right after undrain has answered" "$(ctl route shop --json | jq -c '.servers | length')" 3
+scene_wait 10 '[ "$(status_of .router.plugin)" = lazy ]'
+scene_wait 5 'ctl route extra --json | jq -e ".decided_by == \"router\" and (.servers | length) == 2"'
+(server ms1; server ms2; server ms3) | config
+reload
+scene_wait 5 '[ "$(ranking) $(status_of .router.plugin)" = "ms1 ms2 ms3 heap_free" ]'
+scene_ok "no trial holds up a drain; until it is passed, the service keeps its router"
+
+### An administration server that a collector found
+
+cat >"$SCENE/finds.c" <<-X
+	#include <string.h>
+	#include <unistd.h>
+	#include <callrouter/plugin.h>
+	static int64_t finds_collect(void *self, const struct cr_round *round)
+	{
+		for (size_t i = 0; i < round->n; i++) {
+			struct cr_target *target = round->target[i];
+
+			if (strcmp(target->name, "ms3") == 0 && access("$SCENE/silent", F_OK) == 0) {
+				round->fail(round, target, CR_CONNECT, "silent");
+				continue;
+			}
+			if (strcmp(target->name, "ms3") == 0 && access("$SCENE/is_admin", F_OK) == 0)
+				round->skip(round, target, NULL, "this is AdminServer");
+			round->done(round, target);
+		}
+		return INT64_MAX;
+	}
+	CR_COLLECTOR = { CR_COLLECTOR_HEAD("finds", "1", "finds an admin server"), .collect = finds_collect };
+X
+cc -shared -fPIC -I "$ROOT/include" -o "$SCENE/plugins.d/finds.so" "$SCENE/finds.c"
+touch "$SCENE/is_admin"
+(server ms1; server ms2; server ms3) | config
+sed -i 's/^collectors:/&\n  - { name: finds, plugin: finds, target: "${host}", interval: 100ms, timeout: 100ms }/' "$CONFIG"
+reload
+scene_wait 5 '[ "$(ranking) $(of ms3 skipped)" = "ms1 ms2 this is AdminServer" ]'
+touch "$SCENE/silent" # from now on nobody says so any more
+before=$(of ms3 polls)
+reload
+same "a route right after a reload" "$(ctl route shop --json | jq -c .servers)" '["ms1","ms2"]'
+scene_wait 5 '[ "$(of ms3 polls)" -gt "$before" ]'
+scene_kill callrouterd KILL
+start_daemon
+same "a route right after a restart" "$(ctl route shop --json | jq -c .servers)" '["ms1","ms2"]'
+same "what is said of it" "$(of ms3 skipped)" "an administration server, before callrouterd was restarted"
+rm "$SCENE/silent" "$SCENE/is_admin"
+scene_wait 5 '[ "$(ranking) $(of ms3 skipped)" = "ms1 ms2 ms3 null" ]'
+(server ms1; server ms2; server ms3) | config
+reload
+reload # the thread of a collector that is no longer used is given back with the next reload
+scene_ok "it gets no calls after a reload and a restart, until it turns out to be none"
+
 ### Often
 
 # figures: descriptors, threads and children of callrouterd. Connections to servers come and go.
@@ -292,5 +370,5 @@ scene_kill load TERM
 totals=$(tail -n 1 "$SCENE/load.log")
 same "exit status of the client" "$SCENE_STATUS" 0
 same "failed calls" "$(total failed <<<"$totals")" 0
-same "calls decided by the default" "$(grep 'decided=2' "$SCENE/load.log" || true)" ""
+same "calls decided by the default" "$(grep 'decided=default' "$SCENE/load.log" || true)" ""
 scene_ok "50 reloads in a row: $before, $grown KiB more; 0 of $(total calls <<<"$totals") calls failed"

@@ -81,7 +81,7 @@ done
 NAME=demanding version 2 -DDEMANDS
 NAME=unloadable version 2 -DIN_OPEN=FAIL -DWHEN_ENV='"SCENE_BAD"'
 NAME=deadly version 2 -DIN_CONSTRUCTOR=CRASH -DWHEN_ENV='"SCENE_BAD"'
-for what in CRASH LOOP LEAVE FAIL FORGE REPEAT EXCEED; do
+for what in CRASH LOOP LEAVE HANG_UP FAIL FORGE REPEAT EXCEED; do
 	NAME=rank-$what version 3 -DIN_RANK=$what -DWHEN_FILE="\"$now\""
 done
 for what in FAIL FORGE REPEAT EXCEED; do
@@ -149,7 +149,7 @@ put 5
 decides s5
 put 1
 decides s1
-for what in CRASH LEAVE LOOP; do
+for what in CRASH LEAVE HANG_UP LOOP; do
 	put rank-$what
 	decides s3
 	mark
@@ -158,6 +158,7 @@ for what in CRASH LEAVE LOOP; do
 	case $what in
 	CRASH) sent_away rank-$what "first crashed in rank() (signal 4, SIGILL)" ;;
 	LEAVE) sent_away rank-$what "first ended its process in rank()" ;;
+	HANG_UP) sent_away rank-$what "first broke its process's connection to callrouterd in rank()" ;;
 	LOOP)
 		sent_away rank-$what "first did not return within 2 s in rank(): it was ended"
 		said | grep -q 'rank late plugin=first' || scene_fail "the late rank() was not reported"
@@ -269,6 +270,19 @@ start_daemon
 decides s1
 scene_ok "a ranker that is killed is started again; signals to all are for the daemon"
 
+### The snapshot is cut under the daemon
+
+for len in 0 100 5000; do
+	truncate -s $len "$SCENE/run/snapshot.1"
+	scene_wait 5 "[ \"\$(stat -c %s \"$SCENE/run/snapshot.1\")\" -gt 5000 ]"
+done
+scene_alive callrouterd || scene_fail "a truncated snapshot ended the daemon"
+put 6
+decides s6
+put 1
+decides s1
+scene_ok "a truncated snapshot is made again, and the daemon goes on"
+
 ### The state is lost
 
 number()
@@ -307,7 +321,7 @@ for i in a b; do
 	end_load $i
 	holds "load $i" "$TOTALS" '.failed == 0 and .calls > 10000 and
 		(.reasons | keys - ["quarantined", "rank_late", "rank_error", "rank_bad_order",
-		"route_error", "unknown_server", "repeated_server", "no_router"] | length) == 0'
+		"route_error", "unknown_server", "repeated_server", "no_router", "not_loaded"] | length) == 0'
 done
 scene_wait 5 "status_of '[.ranking[].inflight] | add' | grep -x 0"
 scene_ok "no call failed, and none is still counted"

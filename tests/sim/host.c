@@ -129,6 +129,23 @@ static uint32_t image_say(struct image_header *image, uint32_t *used, const char
 	return at;
 }
 
+static double server_power(const struct scenario *s, uint32_t i)
+{
+	return scenario_at(&s->cores, i) * scenario_at(&s->speed, i);
+}
+
+/* As configured, or what its cores can do: 100 for the strongest. */
+static uint32_t server_weight(const struct scenario *s, uint32_t i)
+{
+	double weight = scenario_at(&s->weights, i), most = 0;
+
+	for (uint32_t k = 0; k < s->servers; k++)
+		most = server_power(s, k) > most ? server_power(s, k) : most;
+	if (weight <= 0)
+		weight = 100 * server_power(s, i) / most + 0.5;
+	return weight < 1 ? 1 : (uint32_t)weight;
+}
+
 static void image_fill_servers(const struct host *host)
 {
 	const struct scenario *s = host->plan->scenario;
@@ -137,10 +154,6 @@ static void image_fill_servers(const struct host *host)
 	uint32_t *row = image_edit(host->image, host->image->row);
 
 	for (uint32_t i = 0; i < s->servers; i++) {
-		double weight = scenario_at(&s->weights, i);
-
-		if (weight <= 0)
-			weight = scenario_at(&s->cores, i);
 		(void)snprintf(server[i].name, sizeof server[i].name, "ms%u", i);
 		(void)snprintf(server[i].address, sizeof server[i].address, "10.0.%u.%u:7001",
 			       i / 256, i % 256);
@@ -148,7 +161,7 @@ static void image_fill_servers(const struct host *host)
 		server[i].incarnation = atomic_load_explicit(
 			&counters_line(host->counters, server[i].line)->incarnation,
 			memory_order_relaxed);
-		server[i].weight = weight < 1 ? 1 : weight > 100 ? 100 : (uint32_t)weight;
+		server[i].weight = server_weight(s, i);
 		row[i] = i;
 	}
 	for (uint32_t k = 0; k < host->plan->n_metrics; k++)
@@ -224,15 +237,29 @@ static void host_log(void *arg, enum cr_level level, const char *line)
 	(void)fprintf(stderr, "routesim: data plane: %s\n", line);
 }
 
+static void ranker_log(const struct cr_host *of, enum cr_level level, const char *fmt, ...)
+{
+	(void)of;
+	(void)level;
+	(void)fmt;
+}
+
+static int ranker_metric(const struct cr_host *of, const char *name)
+{
+	(void)of;
+	(void)name;
+	return -ENOTSUP;
+}
+
 static int host_open_rankers(struct host *host, struct err *err)
 {
-	static const struct cr_host none;
+	static const struct cr_host ranker = { ranker_log, ranker_metric };
 
 	for (size_t i = 0; i < HOST_SIDES; i++) {
 		const struct host_side *side = &host->plan->side[i];
 
 		if (side->plugin->router.rank != NULL &&
-		    plugin_instance_open(side->plugin, &none, SERVICE, side->options, NULL, 0,
+		    plugin_instance_open(side->plugin, &ranker, SERVICE, side->options, NULL, 0,
 					 &host->ranker[i], err) < 0)
 			return err->code;
 	}

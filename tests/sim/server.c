@@ -75,9 +75,11 @@ void server_advance(struct server *server, double now_s)
 	double share;
 
 	server->now_s = now_s;
-	if (server->is_paused || server->is_down || dt_s <= 0)
+	if (server->is_down || dt_s <= 0)
 		return;
-	server->awake += dt_s;
+	server->up_s += dt_s;
+	if (server->is_paused)
+		return;
 	server->jvm.base += server->leak_per_s * dt_s;
 	if (server->running.n == 0)
 		return;
@@ -109,12 +111,13 @@ static void server_plan(struct server *server)
 	if (server->is_down || server->is_paused) {
 		server->next = server->is_down ? SERVER_RESTARTS : SERVER_RESUMES;
 		server->next_s = server->until_s;
-		return;
 	}
+	if (sent != NULL && !server->is_down)
+		server_expect(server, sent->key - server->up_s, SERVER_CALL_SENT);
+	if (server->is_down || server->is_paused)
+		return;
 	if (ran != NULL && rate > 0)
 		server_expect(server, (ran->key - server->share) / rate, SERVER_CALL_RAN);
-	if (sent != NULL)
-		server_expect(server, sent->key - server->awake, SERVER_CALL_SENT);
 	if (server->slope > 0 && rate > 0 && server->rules->garbage > 0)
 		server_expect(server,
 			      jvm_room(&server->jvm) /
@@ -228,7 +231,7 @@ bool server_offer_failing(struct server *server, uint32_t id, double now_s, doub
 	server->job[id].phase = JOB_FAILING;
 	server->job[id].outcome = (uint32_t)outcome;
 	server->job[id].came_s = now_s;
-	queue_put(&server->sending, id, server->awake + after_s);
+	queue_put(&server->sending, id, server->up_s + after_s);
 	server_plan(server);
 	return true;
 }
@@ -247,7 +250,7 @@ static void server_call_ran(struct server *server)
 	}
 	job->phase = JOB_SENDING;
 	server->sending_bytes += job->bytes;
-	queue_put(&server->sending, id, server->awake + job->send_s);
+	queue_put(&server->sending, id, server->up_s + job->send_s);
 }
 
 static void server_call_sent(struct server *server)

@@ -2,7 +2,8 @@
  * server.h - one application server: processor sharing, threads, a backlog, a heap with pauses.
  *
  * Each call at work gets the same share of the cores, at most one core. A call then sends its
- * answer, which takes no CPU time but holds its data. In a pause nothing moves.
+ * answer, which takes no CPU time but holds its data. In a pause of the JVM nobody computes, and the
+ * system goes on sending what it has.
  */
 #ifndef CR_SIM_SERVER_H
 #define CR_SIM_SERVER_H
@@ -58,10 +59,10 @@ struct server {
 
 	double now_s;
 	double share; /* work that each running call got since the start */
-	double awake; /* seconds without pauses since the start */
+	double up_s;  /* seconds without outages since the start */
 	struct queue running, sending;
 	uint32_t first, last, waiting; /* the backlog */
-	/* What the running calls hold: slope * share - offset; slope: bytes per unit of share. */
+	/* The running calls hold slope * share - offset; slope: bytes per unit of share. */
 	double slope, offset, sending_bytes;
 	double share_at_gc; /* share when the last collection began */
 	double until_s;     /* end of the pause or of the outage */
