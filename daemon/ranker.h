@@ -54,8 +54,8 @@ enum ranker_event {
 	RANKER_RANKED,    /* an answer is there */
 	RANKER_LATE,      /* past RANKER_DEADLINE_NS; the answer may still come */
 	RANKER_DEAD,      /* trial failed (err: its words), crashed or looped (-ECHILD, -ETIMEDOUT),
-			     broke its connection (-EPROTO), or killed from outside (-EINTR). The ranker
-			     is to be freed */
+			     broke its connection (-EPROTO), killed from outside (-EINTR), or not running
+			     at all (-ETIME). The ranker      is to be freed */
 };
 
 typedef void ranker_fn(void *arg, struct ranker *ranker, enum ranker_event event,

@@ -15,8 +15,7 @@
 
 /*** The plan ***/
 
-static int side_find(struct host_side *side, const char *name, const char *folders,
-		     struct err *err)
+static int side_find(struct host_side *side, const char *name, const char *folders, struct err *err)
 {
 	for (const char *at = folders; *at != '\0'; at += strspn(at, ":")) {
 		const size_t len = strcspn(at, ":");
@@ -29,8 +28,7 @@ static int side_find(struct host_side *side, const char *name, const char *folde
 	return err_set(err, -ENOENT, "no %s.so in %s: build it first", name, folders);
 }
 
-static int side_open(struct host_side *side, const char *name, const char *folders,
-		     struct err *err)
+static int side_open(struct host_side *side, const char *name, const char *folders, struct err *err)
 {
 	if (side_find(side, name, folders, err) < 0 ||
 	    plugin_open(side->path, name, &side->plugin, err) < 0)
@@ -210,8 +208,8 @@ static int host_lay_image(struct host *host, struct err *err)
 	uint32_t text = 0;
 
 	for (uint32_t i = 0; i < HOST_SIDES; i++)
-		size.text += (uint32_t)(strlen(plan->side[i].path) +
-					strlen(plan->side[i].options) + 2);
+		size.text +=
+			(uint32_t)(strlen(plan->side[i].path) + strlen(plan->side[i].options) + 2);
 	host->image = image_new(&size);
 	if (host->image == NULL)
 		return err_set(err, -ENOMEM, "no memory for an image");

@@ -35,7 +35,8 @@ enum { HOST_ROUTER, HOST_PRESET, HOST_SIDES };
 struct host_plan {
 	const struct scenario *scenario;
 	struct host_side side[HOST_SIDES];
-	const char *metric[IMAGE_METRICS_MAX]; /* those that the routers want, if they are measured */
+	const char
+		*metric[IMAGE_METRICS_MAX]; /* those that the routers want, if they are measured */
 	int sample_index[IMAGE_METRICS_MAX];
 	uint32_t n_metrics;
 	bool is_static; /* nothing that is published changes with time: polls change nothing */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define MIXED        8    /* collections that follow a marking */
+#define MIXED        8 /* collections that follow a marking */
 #define G1_FULL_AT   0.95
 #define MIXED_PAUSE  0.010
 #define MIXED_PER_GB 0.2

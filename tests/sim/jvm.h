@@ -12,14 +12,14 @@ enum jvm_kind { JVM_NONE, JVM_PARALLEL, JVM_G1 };
 
 /** What all heaps of a scenario have in common. Shares are of the heap. */
 struct jvm_rules {
-	uint32_t kind; /* enum jvm_kind */
-	double eden;   /* share: a minor collection when that much was allocated */
+	uint32_t kind;     /* enum jvm_kind */
+	double eden;       /* share: a minor collection when that much was allocated */
 	double eden_least; /* share: and with a full heap when that much was */
 	double minor_pause_s, copy_bytes_per_s;
-	double floating;          /* share of the survivors that is garbage, but promoted */
-	double full_at;           /* share of the old generation that starts a full collection */
-	double full_room;         /* at least that share of what is free is filled before the next */
-	double full_pause_s;      /* and per GB that lives: */
+	double floating;     /* share of the survivors that is garbage, but promoted */
+	double full_at;      /* share of the old generation that starts a full collection */
+	double full_room;    /* at least that share of what is free is filled before the next */
+	double full_pause_s; /* and per GB that lives: */
 	double full_pause_per_gb; /* seconds */
 	double mark_at;           /* G1: share of the old generation that starts marking */
 	double out_at;            /* share that lives after a full collection: out of memory */

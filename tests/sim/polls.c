@@ -88,8 +88,8 @@ void polls_step(struct sim *sim, uint32_t host, uint32_t server)
 	const struct scenario *s = sim->scenario;
 	const struct server *of = &sim->server[server];
 	struct outlook *outlook = sim_outlook(sim, host, server);
-	const bool is_lost = !outlook->is_answering && s->poll_loss > 0 &&
-			     dice_even(&sim->poll) < s->poll_loss;
+	const bool is_lost =
+		!outlook->is_answering && s->poll_loss > 0 && dice_even(&sim->poll) < s->poll_loss;
 
 	if (!outlook->is_answering && of->is_paused && !is_lost &&
 	    of->until_s - sim->now_s <= s->poll_patience) {
@@ -130,8 +130,7 @@ void polls_touch(struct sim *sim, uint32_t host)
 	if (sim->is_due[host])
 		return;
 	sim->is_due[host] = true;
-	queue_put(&sim->events, sim_publish_event(sim, host),
-		  sim->now_s + sim->scenario->debounce);
+	queue_put(&sim->events, sim_publish_event(sim, host), sim->now_s + sim->scenario->debounce);
 }
 
 int polls_publish(struct sim *sim, uint32_t host)
@@ -151,8 +150,8 @@ int polls_publish(struct sim *sim, uint32_t host)
 /* What this host says it has in progress; too old: nothing. */
 static void polls_tell(struct sim *sim, uint32_t host)
 {
-	const bool is_heard = sim->scenario->peer_loss <= 0 ||
-			      dice_even(&sim->peer) >= sim->scenario->peer_loss;
+	const bool is_heard =
+		sim->scenario->peer_loss <= 0 || dice_even(&sim->peer) >= sim->scenario->peer_loss;
 	const bool is_old = sim->now_s - sim->told_s[host] > PEER_FORGOTTEN_S;
 
 	if (is_heard)

@@ -16,7 +16,8 @@ static const char *const usage =
 	"                   +blind may follow; separated by commas. Default: the file's\n"
 	"  --seeds LIST     11,12 or 11-14; default: 11-14\n"
 	"  --set KEY=VALUE  over what the file says; may be repeated\n"
-	"  --plugins DIRS   folders of the router plugins, separated by colons; default: $ROUTESIM_PLUGINS\n"
+	"  --plugins DIRS   folders of the router plugins, separated by colons; default: "
+	"$ROUTESIM_PLUGINS\n"
 	"  --no-header      without the CSV's first line\n"
 	"  --list           only print the labels of the file's routers\n"
 	"  --limits         only print the file's limits\n"
@@ -108,8 +109,8 @@ static int run_seeds(const struct request *request, const struct scenario *scena
 		}
 		for (; first <= last && stop == 0; first++)
 			if (run_one(request, scenario, router, first, &err) < 0) {
-				(void)fprintf(stderr, "routesim: %s, seed %llu: %s\n", router, first,
-					      err.text);
+				(void)fprintf(stderr, "routesim: %s, seed %llu: %s\n", router,
+					      first, err.text);
 				failed++;
 			}
 		at = end + (*end == ',');
@@ -163,8 +164,18 @@ static int request_run(const struct request *request)
 	return failed > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-enum { OPT_SCENARIO = 1, OPT_ROUTERS, OPT_SEEDS, OPT_SET, OPT_PLUGINS, OPT_NO_HEADER, OPT_LIST,
-       OPT_LIMITS, OPT_KEYS, OPT_HELP };
+enum {
+	OPT_SCENARIO = 1,
+	OPT_ROUTERS,
+	OPT_SEEDS,
+	OPT_SET,
+	OPT_PLUGINS,
+	OPT_NO_HEADER,
+	OPT_LIST,
+	OPT_LIMITS,
+	OPT_KEYS,
+	OPT_HELP
+};
 
 static const struct option long_options[] = {
 	{ "scenario", required_argument, NULL, OPT_SCENARIO },

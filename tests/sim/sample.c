@@ -124,8 +124,7 @@ static int trace_header(char *line, int *column, unsigned *n, struct err *err)
 		if (column[i] < 0)
 			return err_set(err, -EINVAL, "1: unknown column \"%s\"", word[i]);
 	}
-	return *n >= 4 ? 0
-		       : err_set(err, -EINVAL, "1: the columns t_ms,free,total,max are wanted");
+	return *n >= 4 ? 0 : err_set(err, -EINVAL, "1: the columns t_ms,free,total,max are wanted");
 }
 
 static int trace_line(struct trace *trace, char *line, const int *column, unsigned n,
@@ -146,7 +145,7 @@ static int trace_line(struct trace *trace, char *line, const int *column, unsign
 		return err_set(err, -ENOMEM, "no memory");
 	trace->row = rows;
 	rows[trace->n++] = (struct trace_row){ value[0] / 1000, value[1], value[2],
-					       value[3],	value[4], value[5] };
+					       value[3],        value[4], value[5] };
 	return 0;
 }
 

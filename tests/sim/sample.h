@@ -20,7 +20,7 @@ double sample_value(const struct sample *sample, int index);
 struct trace {
 	struct trace_row {
 		double at_s, free, total, max, after_gc, hogs; /* NaN: not recorded */
-	} *row;
+	} * row;
 	uint32_t n;
 };
 

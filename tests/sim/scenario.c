@@ -190,9 +190,12 @@ int scenario_check(const struct scenario *scenario, struct err *err)
 		const char *key;
 		uint32_t server;
 	} faults[] = {
-		{ "slow_server", scenario->slow_server }, { "flap_server", scenario->flap_server },
-		{ "half_server", scenario->half_server }, { "leak_server", scenario->leak_server },
-		{ "hole_server", scenario->hole_server }, { "gray_server", scenario->gray_server },
+		{ "slow_server", scenario->slow_server },
+		{ "flap_server", scenario->flap_server },
+		{ "half_server", scenario->half_server },
+		{ "leak_server", scenario->leak_server },
+		{ "hole_server", scenario->hole_server },
+		{ "gray_server", scenario->gray_server },
 		{ "frozen_server", scenario->frozen_server },
 	};
 
@@ -247,8 +250,8 @@ static int router_parse(struct scenario_router *router, const char *text, const 
 		if (len == 1 && *text == '/')
 			is_with = true;
 		else if (memchr(text, '=', len) == NULL)
-			return err_set(err, -EINVAL, "router: \"%.*s\" is not name=value",
-				       (int)len, text);
+			return err_set(err, -EINVAL, "router: \"%.*s\" is not name=value", (int)len,
+				       text);
 		else if (is_with)
 			fits = append(router->with, sizeof router->with, text, len, " ") && fits;
 		else
@@ -275,8 +278,9 @@ static int scenario_add_router(struct scenario *scenario, const char *text, stru
 		const char *label = colon != NULL ? text : router->plugin;
 
 		if (len == 0 || len >= sizeof router->label || strcspn(label, " \t,") < len)
-			code = err_set(err, -EINVAL, "router: a label of 1 to 63 letters, "
-						     "without blanks and commas, is wanted");
+			code = err_set(err, -EINVAL,
+				       "router: a label of 1 to 63 letters, "
+				       "without blanks and commas, is wanted");
 		else
 			memcpy(router->label, label, len);
 	}

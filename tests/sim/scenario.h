@@ -47,8 +47,8 @@ struct scenario {
 	struct scenario_list heap_gb, cores, speed, weights;
 	double heap_scale, base_live;
 	uint32_t gc;
-	double eden, eden_least, minor_pause, copy_gb, floating, full_at, full_room, full_pause, full_per_gb,
-		mark_at, oom_at;
+	double eden, eden_least, minor_pause, copy_gb, floating, full_at, full_room, full_pause,
+		full_per_gb, mark_at, oom_at;
 	uint32_t oom;
 	double oom_down;
 

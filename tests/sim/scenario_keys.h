@@ -30,31 +30,31 @@ static const char *const gray_outcomes[] = { "failed", "timed_out", "refused", N
 #define AT(field) offsetof(struct scenario, field)
 #define REAL(field, preset, min, max, help)                                                        \
 	{                                                                                          \
-		#field, KEY_REAL, AT(field), preset, min, max, NULL, help                          \
+#field, KEY_REAL, AT(field), preset, min, max, NULL, help                          \
 	}
 #define COUNT(field, preset, min, max, help)                                                       \
 	{                                                                                          \
-		#field, KEY_COUNT, AT(field), preset, min, max, NULL, help                         \
+#field, KEY_COUNT, AT(field), preset, min, max, NULL, help                         \
 	}
 #define SERVER(field, help)                                                                        \
 	{                                                                                          \
-		#field, KEY_SERVER, AT(field), "none", 0, 511, NULL, help                          \
+#field, KEY_SERVER, AT(field), "none", 0, 511, NULL, help                          \
 	}
 #define LIST(field, preset, min, max, help)                                                        \
 	{                                                                                          \
-		#field, KEY_LIST, AT(field), preset, min, max, NULL, help                          \
+#field, KEY_LIST, AT(field), preset, min, max, NULL, help                          \
 	}
 #define CHOICE(field, preset, choices, help)                                                       \
 	{                                                                                          \
-		#field, KEY_CHOICE, AT(field), preset, 0, 0, choices, help                         \
+#field, KEY_CHOICE, AT(field), preset, 0, 0, choices, help                         \
 	}
 #define TEXT(field, preset, room, help)                                                            \
 	{                                                                                          \
-		#field, KEY_TEXT, AT(field), preset, 0, room, NULL, help                           \
+#field, KEY_TEXT, AT(field), preset, 0, room, NULL, help                           \
 	}
 #define FLAG(field, preset, help)                                                                  \
 	{                                                                                          \
-		#field, KEY_FLAG, AT(field), preset, 0, 0, NULL, help                              \
+#field, KEY_FLAG, AT(field), preset, 0, 0, NULL, help                              \
 	}
 
 /* clang-format off */

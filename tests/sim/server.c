@@ -34,8 +34,7 @@ static double server_rate(const struct server *server)
 
 static double server_calls_live(const struct server *server)
 {
-	const double live =
-		server->slope * server->share - server->offset + server->sending_bytes;
+	const double live = server->slope * server->share - server->offset + server->sending_bytes;
 
 	return live > 0 ? live : 0;
 }
@@ -266,8 +265,7 @@ static void server_call_sent(struct server *server)
 static void server_collect(struct server *server)
 {
 	server->share_at_gc = server->share;
-	server->until_s =
-		server->now_s + jvm_collect(&server->jvm, server_calls_live(server));
+	server->until_s = server->now_s + jvm_collect(&server->jvm, server_calls_live(server));
 	server->is_paused = true;
 }
 

@@ -2,8 +2,8 @@
  * server.h - one application server: processor sharing, threads, a backlog, a heap with pauses.
  *
  * Each call at work gets the same share of the cores, at most one core. A call then sends its
- * answer, which takes no CPU time but holds its data. In a pause of the JVM nobody computes, and the
- * system goes on sending what it has.
+ * answer, which takes no CPU time but holds its data. In a pause of the JVM nobody computes, and
+ * the system goes on sending what it has.
  */
 #ifndef CR_SIM_SERVER_H
 #define CR_SIM_SERVER_H

@@ -63,7 +63,7 @@ static void call_ended(void *arg, uint32_t id, enum cr_outcome outcome)
 	if (outcome != CR_OK)
 		call_lose(sim, call,
 			  sim->job[id].outcome == CR_OK && !server->is_down ? LOSS_MEMORY
-									     : LOSS_OTHER);
+									    : LOSS_OTHER);
 	else if (call->is_counted)
 		stats_good(&sim->stats, call->kind, sim->now_s - call->came_s);
 	call_free(sim, id);
@@ -78,8 +78,8 @@ static bool call_offer(struct sim *sim, uint32_t id, uint32_t server)
 	};
 	const struct scenario *s = sim->scenario;
 	const bool has_faults = sim->now_s >= sim->fault_s;
-	const bool is_gray = has_faults && server == s->gray_server &&
-			     sim->call[id].gray < s->gray_share;
+	const bool is_gray =
+		has_faults && server == s->gray_server && sim->call[id].gray < s->gray_share;
 	bool is_taken;
 
 	sim->call[id].server = server;
@@ -88,11 +88,11 @@ static bool call_offer(struct sim *sim, uint32_t id, uint32_t server)
 	if (is_gray && s->gray_outcome == GRAY_REFUSED)
 		is_taken = false;
 	else if (has_faults && server == s->hole_server)
-		is_taken = server_offer_failing(&sim->server[server], id, sim->now_s,
-						s->hole_after, CR_FAILED);
+		is_taken = server_offer_failing(&sim->server[server], id, sim->now_s, s->hole_after,
+						CR_FAILED);
 	else if (is_gray)
-		is_taken = server_offer_failing(&sim->server[server], id, sim->now_s,
-						s->gray_after, outcomes[s->gray_outcome]);
+		is_taken = server_offer_failing(&sim->server[server], id, sim->now_s, s->gray_after,
+						outcomes[s->gray_outcome]);
 	else
 		is_taken = server_offer(&sim->server[server], id, sim->now_s);
 	sim_expect_server(sim, server);
@@ -157,8 +157,7 @@ static int sim_call(struct sim *sim)
 	cr_route(sim->host[call->host].thread, sim->host[call->host].service, &asked,
 		 &call->ticket);
 	sim->stats.calls += call->is_counted;
-	sim->stats.by_default +=
-		call->is_counted && call->ticket.decided == CR_DEFAULT_DECIDED;
+	sim->stats.by_default += call->is_counted && call->ticket.decided == CR_DEFAULT_DECIDED;
 	call_place(sim, id);
 	sim->arrival = workload_next(&sim->workload);
 	queue_put(&sim->events, EVENT_CALL, sim->arrival.at_s);

@@ -21,10 +21,10 @@ struct call {
 /** The last that a host heard about a server, or told its peers. */
 struct outlook {
 	struct sample last;
-	double busy_s, at_s;   /* of the server's busy_s, for its CPU load */
-	bool is_answering;     /* the poll under way waits for the end of a pause */
-	double due_s;          /* when the next poll is due */
-	uint32_t told_calls;   /* to the peers */
+	double busy_s, at_s; /* of the server's busy_s, for its CPU load */
+	bool is_answering;   /* the poll under way waits for the end of a pause */
+	double due_s;        /* when the next poll is due */
+	uint32_t told_calls; /* to the peers */
 	int64_t told_bytes;
 };
 

@@ -55,7 +55,7 @@ int stats_init(struct stats *stats, uint32_t servers)
 	stats->second_placed = calloc(servers, sizeof *stats->second_placed);
 	stats->busy = calloc(servers, sizeof *stats->busy);
 	return stats->placed != NULL && stats->second_placed != NULL && stats->busy != NULL ? 0
-											     : -1;
+											    : -1;
 }
 
 void stats_fini(struct stats *stats)
@@ -156,8 +156,8 @@ static void print_shares(const struct stats *stats, uint32_t n)
 
 void stats_print(const struct stats *stats, const struct server *servers, uint32_t n)
 {
-	const uint64_t failed = stats->lost[LOSS_MEMORY] + stats->lost[LOSS_REFUSED] +
-				stats->lost[LOSS_OTHER];
+	const uint64_t failed =
+		stats->lost[LOSS_MEMORY] + stats->lost[LOSS_REFUSED] + stats->lost[LOSS_OTHER];
 	const double calls = stats->calls > 0 ? (double)stats->calls : 1;
 	const double seconds = stats->seconds > 0 ? (double)stats->seconds : 1;
 

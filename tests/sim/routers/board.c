@@ -76,8 +76,8 @@ static int board_rank(void *self, const struct cr_view *view, uint16_t *order, s
 	cr_order_sort(view, order, n, has_fewer, NULL);
 	for (size_t i = 0; i < n; i++) {
 		if (i > 0)
-			starts += (double)i *
-				  (load_of(view, order[i]) - load_of(view, order[i - 1]));
+			starts +=
+				(double)i * (load_of(view, order[i]) - load_of(view, order[i - 1]));
 		column[LOAD][order[i]] = load_of(view, order[i]);
 		column[STARTS][order[i]] = starts;
 	}
@@ -118,9 +118,8 @@ static size_t pick_basic(const struct cr_view *view, const struct cr_call *call,
 			 const uint16_t *order, size_t n, double arrivals)
 {
 	const size_t k = rows_until(view, order, n, arrivals);
-	const double level =
-		view->column[LOAD][order[k - 1]] +
-		(arrivals - view->column[STARTS][order[k - 1]]) / (double)k;
+	const double level = view->column[LOAD][order[k - 1]] +
+			     (arrivals - view->column[STARTS][order[k - 1]]) / (double)k;
 	double left = (double)(call->random >> 11) * 0x1p-53 * arrivals;
 
 	for (size_t i = 0; i < k; i++) {
