@@ -256,6 +256,8 @@ static int check_tags(struct config_reader *reader, const struct input *input)
 	static const char tag[] = "%TAG";
 	size_t at = 0, n = 0;
 
+	if (input->bytes == NULL) /* an empty file */
+		return 0;
 	while (n <= CONFIG_TAGS_MAX) {
 		const unsigned char *found =
 			memmem(input->bytes + at, input->len - at, tag, sizeof tag - 1);

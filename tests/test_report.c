@@ -240,7 +240,9 @@ static const char *columns_shown(void)
 		json_t *columns =
 			json_incref(json_object_get(json_array_get(ranking, i), "columns"));
 
-		(void)strncat(text, text_of(columns), sizeof text - strlen(text) - 1);
+		const size_t used = strlen(text);
+
+		(void)snprintf(text + used, sizeof text - used, "%s", text_of(columns));
 	}
 	json_decref(document);
 	return text;
