@@ -1,5 +1,6 @@
 /* test_report.c - the document for status. */
 #include "report_fixture.h"
+#include "text.h"
 
 TestSuite(report, .init = set_up, .fini = tear_down, .timeout = 30);
 
@@ -239,10 +240,9 @@ static const char *columns_shown(void)
 	for (size_t i = 0; i < 2; i++) {
 		json_t *columns =
 			json_incref(json_object_get(json_array_get(ranking, i), "columns"));
-
 		const size_t used = strlen(text);
 
-		(void)snprintf(text + used, sizeof text - used, "%s", text_of(columns));
+		(void)text_copy(text + used, sizeof text - used, text_of(columns));
 	}
 	json_decref(document);
 	return text;
