@@ -82,6 +82,7 @@ static void plan_metrics(struct host_plan *plan)
 int host_plan_open(struct host_plan *plan, const struct scenario *scenario,
 		   const struct scenario_router *router, const char *folders, struct err *err)
 {
+	/* one thread: NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	const char *tmp = getenv("TMPDIR");
 
 	*plan = (struct host_plan){ .scenario = scenario };

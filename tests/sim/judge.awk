@@ -118,7 +118,7 @@ function show(of,   i, key, part, note)
 			figure(key, "fail"), figure(key, "p50_ms"), figure(key, "p99_ms"),
 			figure(key, "small_p99_ms"), figure(key, "big_p99_s"), figure(key, "live"),
 			figure(key, "live_max"), figure(key, "top_share"), figure(key, "full_gcs"),
-			total(key, "by_default") > total(key, "calls") / 100 ? "  default decides!" : ""
+			note
 	}
 	print ""
 }

@@ -6,7 +6,8 @@
 
 void queue_init(struct queue *queue, uint32_t *place)
 {
-	*queue = (struct queue){ .place = place };
+	*queue = (struct queue){ 0 };
+	queue->place = place;
 }
 
 void queue_fini(struct queue *queue)

@@ -234,22 +234,25 @@ static int request_option(struct request *request, int option)
 
 int main(int argc, char **argv)
 {
-	struct request request = { .seeds = "11-14", .plugins = getenv("ROUTESIM_PLUGINS") };
+	struct request request = { .seeds = "11-14" };
 	int option;
 
+	/* the program has one thread: NOLINTBEGIN(concurrency-mt-unsafe) */
+	request.plugins = getenv("ROUTESIM_PLUGINS");
 	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
 		const int status = request_option(&request, option);
 
 		if (status >= 0)
 			return status;
 	}
+	/* NOLINTEND(concurrency-mt-unsafe) */
 	if (request.scenario == NULL || optind < argc) {
 		(void)fputs(usage, stderr);
 		return EXIT_FAILURE;
 	}
 	if (request.plugins == NULL)
 		request.plugins = ".";
-	signal(SIGINT, on_signal);
-	signal(SIGTERM, on_signal);
+	(void)signal(SIGINT, on_signal);
+	(void)signal(SIGTERM, on_signal);
 	return request_run(&request);
 }

@@ -98,7 +98,7 @@ void scenario_fini(struct scenario *scenario);
 int scenario_read(struct scenario *scenario, const char *path, struct err *err);
 
 /** One setting. Returns 0 or -EINVAL. */
-int scenario_set(struct scenario *scenario, const char *key, const char *value, struct err *err);
+int scenario_set(struct scenario *scenario, const char *name, const char *value, struct err *err);
 
 /** Are the settings possible together? Returns 0 or -EINVAL. */
 int scenario_check(const struct scenario *scenario, struct err *err);

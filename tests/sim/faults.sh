@@ -1,0 +1,81 @@
+#!/bin/bash
+# faults.sh - each fault and each kind of poll that scenarios know, briefly: the run ends, counts its
+# calls, and shows what the fault is there to show.
+set -euo pipefail
+export LC_ALL=C
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+build=${CALLROUTER_BUILD:-$here/../../build/release}
+export ROUTESIM_PLUGINS=$build/plugins.d:$build/sim-routers
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/faults.XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+export TMPDIR=$tmp
+status=0
+
+# value COLUMN ROUTER SETTING...: one figure of a run of 200 s.
+value()
+{
+	local column=$1 router=$2 args=() setting
+
+	for setting in "${@:3}"; do
+		args+=(--set "$setting")
+	done
+	"$build/routesim" --scenario "$here/scenarios/B5.conf" --routers "$router" --seeds 11 \
+		--set duration=200 "${args[@]}" |
+		awk -F, -v column="$column" '
+			NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) at = i }
+			NR == 2 { print $at }'
+}
+
+# expect TEXT LEFT OP RIGHT
+expect()
+{
+	if awk -v l="$2" -v r="$4" "BEGIN { exit !(l != \"\" && r != \"\" && l + 0 $3 r + 0) }"; then
+		echo "ok   $1: $2 $3 $4"
+	else
+		echo "FAIL $1: $2 is not $3 $4"
+		status=1
+	fi
+}
+
+plain=$(value fail_ppm fewest)
+expect "calls of 180 s at 300 a second" "$(value calls fewest)" '>' 53000
+expect "a slow server is noticed" "$(value p99_ms round_robin slow_server=3 slow_speed=0.05)" '>' \
+	"$(value p99_ms round_robin)"
+expect "a flapping server is noticed" "$(value p99_ms round_robin flap_server=3)" '>' \
+	"$(value p99_ms round_robin)"
+expect "a burst loads the servers" "$(value cpu_spread fewest burst_factor=3)" '>' 1
+expect "less heap: more collections" "$(value full_gcs fewest half_server=0 half_share=0.5)" '>' \
+	"$(value full_gcs fewest)"
+expect "a leak ends in lost calls" "$(value oom fewest leak_server=0 leak_per_minute=0.9)" '>' 10
+expect "and in a dead server" \
+	"$(value other fewest leak_server=0 leak_per_minute=0.9 oom=crash)" '>' 0
+expect "a black hole eats calls" "$(value fail_ppm fewest+blind hole_server=2)" '>' 100000
+expect "a gray server eats its share" \
+	"$(value other round_robin+blind gray_server=2 gray_share=0.5 from=0)" '>' 3000
+expect "one that refuses costs another try, not the call" \
+	"$(value fail_ppm round_robin gray_server=2 gray_outcome=refused)" '<=' 200
+expect "restarts with a drain lose less than without" \
+	"$(value other round_robin restart_every=20 restart_down=5 restart_drain=10)" '<' \
+	"$(value other round_robin restart_every=20 restart_down=5)"
+expect "G1 collects without full collections" "$(value full_gcs fewest gc=g1)" '<' \
+	"$(value full_gcs fewest)"
+expect "lost polls: stale, so the default decides" \
+	"$(value by_default heap_free poll_loss=0.95)" '>' "$(value by_default heap_free)"
+expect "runs with noisy polls" "$(value calls heap_free poll_noise=0.2)" '>' 53000
+expect "runs with a frozen exporter" "$(value calls heap_free frozen_server=0)" '>' 53000
+expect "metrics that nobody measures: the default decides" \
+	"$(value by_default heap_free 'hide=jvm_heap_free_bytes')" '>' 53000
+expect "wrong weights draw calls" "$(value share_max weighted_least_connections "weights=100 1")" ">" 1.2
+expect "runs with wrong hints" "$(value calls headroom hint_wrong=0.5 hint_factor=10)" '>' 53000
+expect "runs with many servers" "$(value calls headroom servers=64 heap_scale=0.1)" '>' 53000
+expect "runs with polls in step, many hosts, peers" "$(value calls headroom+peers phase=sync hosts=16)" '>' 53000
+expect "runs with lost messages of peers" "$(value calls headroom+peers peer_loss=0.5)" '>' 53000
+expect "runs with a recorded heap" "$(value calls headroom "trace=$here/traces/tomcat_heap_sawtooth.csv")" '>' \
+	53000
+expect "without faults nearly nothing is lost" "$plain" '<' 100
+expect "an unknown key is a mistake" \
+	"$("$build/routesim" --scenario "$here/scenarios/B5.conf" --routers fewest --seeds 1 \
+		--set no_such_key=1 2>&1 | grep -c 'unknown key')" '==' 1
+expect "nothing is left behind" "$(find "$tmp" -mindepth 1 | wc -l)" '==' 0
+exit $status
