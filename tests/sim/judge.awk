@@ -78,7 +78,7 @@ function judge(line,   word, words, left, right, key, other, ok, text, factor, n
 		other = word[1] SUBSEP word[words]
 		if (other in seeds)
 			right = factor * figure(other, word[words - 1])
-		text = sprintf("%.4g = %s %s %s", right, factor == 1 ? "" : factor " *",
+		text = sprintf("%.4g = %s%s %s", right, factor == 1 ? "" : factor " * ",
 			word[words - 1], word[words])
 	}
 	if (!(key in seeds) || (words > 5 && !(other in seeds))) {

@@ -77,11 +77,14 @@ labels_of()
 	fi
 }
 
-# One run: number, file, label, seed. Its line goes to a file of its own, so that the order is kept.
+# One run: settings, then number, file, label, seed. Its line goes to a file of its own, so that the
+# order is kept.
 run_one()
 {
-	"$sim" --scenario "$2" --routers "$3" --seeds "$4" --no-header "${@:5}" >"$TMPDIR/run.$1" ||
-		touch "$TMPDIR/failed"
+	local at=$(($# - 3))
+
+	"$sim" --scenario "${@:at+1:1}" --routers "${@:at+2:1}" --seeds "${@:at+3:1}" --no-header \
+		"${@:1:at-1}" >"$TMPDIR/run.${!at}" || touch "$TMPDIR/failed"
 }
 export -f run_one
 export sim
@@ -98,10 +101,9 @@ for file in "${files[@]}"; do
 		done <"$tmp/seeds"
 	done <"$tmp/labels"
 done >"$tmp/list"
-[ $number -gt 0 ] || number=$(tr -cd '\0' <"$tmp/list" | wc -c)
 
 # shellcheck disable=SC2016 # the inner shell's words
-xargs -0 -n 4 -P "$jobs" bash -c 'run_one "$@"' run_one <"$tmp/list" 2>"$tmp/errors" || true
+xargs -0 -n 4 -P "$jobs" bash -c 'run_one "$@"' run_one "${set_args[@]}" <"$tmp/list" 2>"$tmp/errors" || true
 "$sim" --scenario "${files[0]}" --seeds 1 --routers '' >"$tmp/csv"
 cat "$tmp"/run.* >>"$tmp/csv" 2>/dev/null || true
 sort -u "$tmp/errors" >&2
