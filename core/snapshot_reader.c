@@ -122,10 +122,13 @@ int snapshot_load(int fd, const struct snapshot_header *header, uint64_t sequenc
 
 struct snapshot_reader *snapshot_reader_new(const char *run_dir)
 {
-	struct snapshot_reader *reader = calloc(1, sizeof *reader);
+	/* not calloc(): the header in it is aligned to a cache line */
+	struct snapshot_reader *reader =
+		aligned_alloc(_Alignof(struct snapshot_reader), sizeof *reader);
 
 	if (reader == NULL)
 		return NULL;
+	memset(reader, 0, sizeof *reader);
 	reader->fd = -1;
 	/* A name that is too long leaves an empty path, which is never found. */
 	if (runfile_path(run_dir, SNAPSHOT_FILE, reader->path, sizeof reader->path, NULL) < 0)

@@ -173,11 +173,14 @@ static bool writer_take_over(struct snapshot_writer *writer)
 
 int snapshot_create(const char *run_dir, gid_t gid, struct snapshot_writer **out, struct err *err)
 {
-	struct snapshot_writer *writer = calloc(1, sizeof *writer);
+	/* not calloc(): the header in it is aligned to a cache line */
+	struct snapshot_writer *writer =
+		aligned_alloc(_Alignof(struct snapshot_writer), sizeof *writer);
 	int code;
 
 	if (writer == NULL)
 		return err_set(err, -ENOMEM, "no memory for the snapshot");
+	memset(writer, 0, sizeof *writer);
 	writer->opened.fd = -1;
 	code = runfile_path(run_dir, SNAPSHOT_FILE, writer->path, sizeof writer->path, err);
 	if (code == 0) {
