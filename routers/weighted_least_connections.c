@@ -1,93 +1,21 @@
 /* weighted_least_connections.c - each call goes to the server with the fewest calls in progress for
  * its weight. */
-#include <errno.h>
-#include <stdlib.h>
-
-#include <callrouter/order.h>
-
-#define PLACES 3 /* nobody counts on more tries for one call: behind them any order will do */
-#define PPM    1000000u
-
-struct least {
-	uint64_t failure_calls;
-};
-
-static int open_least(const struct cr_open *in, void **out)
-{
-	struct least *self = malloc(sizeof *self);
-
-	if (self == NULL)
-		return -ENOMEM;
-	self->failure_calls = (uint64_t)in->option[0].num;
-	*out = self;
-	return 0;
-}
-
-/* In millionths of a call. A server that fails fast has few calls in progress, and would get all:
- * failures count as calls that never end. */
-static uint64_t read_load(const struct least *self, const struct cr_view *view, size_t row)
-{
-	const uint32_t failed = __atomic_load_n(&view->live[row]->failure_ppm, __ATOMIC_RELAXED);
-
-	return (uint64_t)cr_inflight(view, row) * PPM + failed * self->failure_calls;
-}
-
-/*
- * The least load for its weight from place on: calls / weight, multiplied crosswise. Not
- * (calls + 1) / weight, which has no equals and starves the light servers while there is little to
- * do. Of equals each has the chance of its weight: one that is met takes the place with
- * probability weight / (weights of the equals so far).
- */
-static size_t find_least(const struct least *self, const struct cr_view *view,
-			 const uint16_t *order, size_t n, size_t place, uint64_t *state)
-{
-	uint64_t least = 0, least_weight = 0, equals = 0;
-	size_t best = place;
-
-	for (size_t i = place; i < n; i++) {
-		const uint64_t weight = view->weight[order[i]];
-		const uint64_t load = read_load(self, view, order[i]);
-		const uint64_t mine = load * least_weight, its = least * weight;
-
-		if (weight == 0 || (mine > its && least_weight > 0))
-			continue;
-		equals = mine < its || least_weight == 0 ? weight : equals + weight;
-		if (equals > weight && cr_below(cr_draw(state), (uint32_t)equals) >= weight)
-			continue;
-		least = load;
-		least_weight = weight;
-		best = i;
-	}
-	if (least_weight == 0) /* nobody weighs anything: anybody */
-		best = place + cr_below(cr_draw(state), (uint32_t)(n - place));
-	return best;
-}
+#include "least.h"
 
 static int route(const void *self, const struct cr_view *view, const struct cr_call *call,
 		 uint16_t *order, size_t n)
 {
 	uint64_t state = call->random;
 
-	for (size_t place = 0; place < PLACES && place + 1 < n; place++) {
-		const size_t i = find_least(self, view, order, n, place, &state);
-		const uint16_t row = order[i];
-
-		order[i] = order[place];
-		order[place] = row;
-	}
+	for (size_t place = 0; place < PLACES && place + 1 < n; place++)
+		swap(order, place, find_least_for_weight(self, view, order, n, place, &state));
 	return (int)n;
 }
-
-static const struct cr_option options[] = {
-	{ "failure_calls", CR_INT, "0", 0, 10000, NULL,
-	  "calls in progress that a server which fails every call seems to have" },
-	{ 0 },
-};
 
 CR_ROUTER = {
 	CR_ROUTER_HEAD("weighted_least_connections", "1.0.0",
 		       "the server with the fewest calls in progress for its weight"),
-	.options = options,
+	.options = least_options,
 	.open = open_least,
 	.close = free,
 	.route = route,
