@@ -2,8 +2,6 @@
 #include "servers_operator.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,30 +120,15 @@ static int read_document(struct servers_operator *wishes, json_t *root, struct e
 	return 0;
 }
 
-/** A document that is whole but not ours is kept aside like a broken one. */
-static void set_aside(const char *dir, struct err *err)
-{
-	char path[PATH_MAX], aside[PATH_MAX];
-	const int len = snprintf(aside, sizeof aside, "%s/%s.bad", dir, SERVERS_OPERATOR_FILE);
-
-	if (len < 0 || (size_t)len >= sizeof aside)
-		return;
-	(void)snprintf(path, sizeof path, "%s/%s", dir, SERVERS_OPERATOR_FILE);
-	(void)err_prefix(err, "%s was broken", path);
-	if (rename(path, aside) < 0)
-		log_error("operator file cannot be set aside", "file=%s error=\"%s\"", path,
-			  err_words(errno));
-}
-
 static void load(struct servers_operator *wishes)
 {
 	json_t *root;
-	struct err err = { 0 };
+	struct err err = { 0 }, why = { 0 };
 
 	(void)statefile_read(wishes->dir, SERVERS_OPERATOR_FILE, &root, &err);
-	if (root != NULL && read_document(wishes, root, &err) < 0) {
+	if (root != NULL && read_document(wishes, root, &why) < 0) {
 		wishes->n = 0; /* half of the operator's wishes would be a surprise */
-		set_aside(wishes->dir, &err);
+		(void)statefile_set_aside(wishes->dir, SERVERS_OPERATOR_FILE, why.text, &err);
 	}
 	json_decref(root);
 	if (err.code < 0)
