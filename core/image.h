@@ -14,7 +14,7 @@
 
 #include "err.h"
 
-#define IMAGE_LAYOUT        1u
+#define IMAGE_LAYOUT        2u
 #define IMAGE_NONE          UINT32_MAX /* "no instance", "no string" */
 #define IMAGE_BYTES_MAX     (64u << 20)
 #define IMAGE_SERVERS_MAX   16384u
@@ -35,6 +35,8 @@ struct image_header {
 	uint64_t prepare; /* token that data planes acknowledge once they have loaded all instances;
 			     0: none */
 	char cluster[64];
+	uint32_t hosts; /* data-plane hosts of the fleet, this one included; 0: unknown */
+	uint32_t spare;
 	struct image_part server;   /* struct image_server: managed servers only */
 	struct image_part metric;   /* struct image_metric */
 	struct image_part value;    /* double [metric][server]; NaN: never measured */
@@ -95,12 +97,30 @@ struct image_choice {
 	int64_t ranked_ns;      /* when rank() last answered; 0: never */
 };
 
+/** What counts as a failure: bits of image_health.counts. */
+enum image_counts {
+	IMAGE_COUNTS_CONNECT = 1, /* CR_REFUSED_CONNECTION, where it does not put aside */
+	IMAGE_COUNTS_TIMEOUT = 2, /* CR_TIMED_OUT */
+	IMAGE_COUNTS_FAILED = 4,  /* CR_FAILED: 5xx and the like */
+};
+
+/** When a service's calls put a server aside or out, and how it comes back. */
+struct image_health {
+	int64_t aside_ns;      /* after a refused connection, doubling; 0: never */
+	int64_t aside_most_ns; /* up to this */
+	int64_t out_for_ns;    /* after that many failures in a row, more or less a tenth */
+	int64_t slow_start_ns; /* 0: none */
+	uint32_t failures;     /* 0: never out */
+	uint32_t counts;       /* enum image_counts */
+};
+
 struct image_service {
 	char name[64];
 	uint32_t rows, n_rows; /* piece of header.row */
 	uint32_t n_usable;     /* rows that may be contacted, 0 .. n_rows */
 	uint32_t line;         /* in the counters file */
 	int64_t stale_after_ns;
+	struct image_health health;
 	struct image_choice router; /* instance IMAGE_NONE: the service has only a default */
 	struct image_choice preset; /* the default algorithm */
 };
