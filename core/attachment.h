@@ -29,7 +29,16 @@ struct own_page {
 };
 
 /** What there is to complain about: the same complaint is made once. */
-enum said { SAID_COUNTERS, SAID_SLOT, SAID_SNAPSHOT, SAID_LACKS, SAID_COMING, SAID_THREAD, SAIDS };
+enum said {
+	SAID_COUNTERS,
+	SAID_SLOT,
+	SAID_SNAPSHOT,
+	SAID_LACKS,
+	SAID_COMING,
+	SAID_PREPARE,
+	SAID_THREAD,
+	SAIDS
+};
 
 /** A calling thread. Never freed before cr_detach(), but used again. */
 struct cr_thread {

@@ -200,7 +200,7 @@ struct counters_death {
 	char program[32];
 	/* plugin files whose code was running, each once; 0: no more */
 	uint64_t running_seq[COUNTERS_DEATH_SEQS];
-	bool was_loading;    /* and that was while it loaded and opened it, not in route() */
+	bool was_loading;    /* and that was while it loaded, opened or prepared, not in route() */
 	uint64_t loaded_seq; /* newest plugin file that it had loaded */
 	int64_t loaded_ns;
 	uint32_t inflight; /* calls given back */

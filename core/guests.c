@@ -1,8 +1,10 @@
-/* guests.c - load and let go of router instances. */
+/* guests.c - load and let go of router instances, and have them prepare views. */
 #include "guests.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Several services may use one file: it is mapped once. */
 static struct plugin *guests_find_plugin(const struct guests *guests, uint64_t seq)
@@ -105,4 +107,79 @@ void guests_give(struct guests *guests, struct guest *guest)
 		plugin_close(guest->plugin);
 	guests_run(guests, 0);
 	free(guest);
+}
+
+/*** Views ***/
+
+static struct guest_made **guest_find_made(struct guest *guest, const void *prepared)
+{
+	struct guest_made **at = &guest->made;
+
+	while (*at != NULL && (*at)->prepared != prepared)
+		at = &(*at)->next;
+	return at;
+}
+
+/* A new one, or one that views have already: the router may hand out its own again. */
+static void guest_share(struct guest *guest, struct guest_made *fresh, const void *prepared)
+{
+	struct guest_made *made = *guest_find_made(guest, prepared);
+
+	if (made == NULL) {
+		/* const was for route(): who made it may change it when nobody reads it any more */
+		memcpy(&fresh->prepared, &prepared, sizeof prepared);
+		fresh->next = guest->made;
+		guest->made = made = fresh;
+	} else {
+		free(fresh);
+	}
+	made->refs++;
+	guest->newest = made;
+}
+
+int guests_prepare(struct guests *guests, struct guest *guest, struct cr_view *view,
+		   struct err *err)
+{
+	const struct cr_router *router = &guest->plugin->router;
+	const void *previous = guest->newest != NULL ? guest->newest->prepared : NULL;
+	const void *out = NULL;
+	struct guest_made *fresh; /* before there is something that it would be missing for */
+	int got;
+
+	if (router->prepare == NULL)
+		return 0;
+	guest->newest = NULL;
+	fresh = calloc(1, sizeof *fresh);
+	if (fresh == NULL)
+		return err_set(err, -ENOMEM, "%s: no memory", router->name);
+	guests_run(guests, guest->seq);
+	got = router->prepare(guest->instance.self, view, previous, &out);
+	guests_run(guests, 0);
+	if (got < 0 || out == NULL) {
+		free(fresh);
+		return got < 0 ? err_set(err, got, "%s: %s", router->name, err_words(got)) : 0;
+	}
+	guest_share(guest, fresh, out);
+	view->prepared = out;
+	return 0;
+}
+
+void guests_release(struct guests *guests, struct guest *guest, const struct cr_view *view)
+{
+	struct guest_made **at, *made;
+
+	if (guest == NULL || view == NULL || view->prepared == NULL)
+		return;
+	at = guest_find_made(guest, view->prepared);
+	made = *at;
+	assert(made != NULL); /* only guests_prepare() sets it */
+	if (--made->refs > 0)
+		return;
+	*at = made->next;
+	if (guest->newest == made)
+		guest->newest = NULL;
+	guests_run(guests, guest->seq);
+	guest->plugin->router.release(guest->instance.self, made->prepared);
+	guests_run(guests, 0);
+	free(made);
 }

@@ -8,12 +8,21 @@
 #include "image.h"
 #include "plugin.h"
 
+/** What a router's prepare() made; views share it. */
+struct guest_made {
+	void *prepared;
+	unsigned refs; /* views that have it */
+	struct guest_made *next;
+};
+
 /** One plugin file opened for one service. Belongs to the list; a world holds a reference. */
 struct guest {
 	uint64_t key, seq;
 	struct plugin *plugin;
 	struct plugin_instance instance;
 	unsigned refs;
+	struct guest_made *made;         /* all of it that views still have */
+	const struct guest_made *newest; /* what the newest view has; NULL: nothing */
 	struct guest *next;
 };
 
@@ -33,5 +42,16 @@ struct guest *guests_take(struct guests *guests, const struct image_header *imag
 /** One reference less; the last one closes the instance and unloads the file. NULL is fine.
  * [refresh] */
 void guests_give(struct guests *guests, struct guest *guest);
+
+/**
+ * Have the guest prepare this new view: sets view->prepared. Returns 0 or < 0 with err, and
+ * view->prepared is NULL then. A router without prepare() has nothing to do. [refresh]
+ */
+int guests_prepare(struct guests *guests, struct guest *guest, struct cr_view *view,
+		   struct err *err);
+
+/** The view ends: release what it alone has. view or guest may be NULL. Before guests_give().
+ * [refresh] */
+void guests_release(struct guests *guests, struct guest *guest, const struct cr_view *view);
 
 #endif

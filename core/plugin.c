@@ -208,6 +208,14 @@ static int check_router(const struct cr_router *router, struct err *err)
 {
 	if (router->rank == NULL && router->route == NULL)
 		return err_set(err, -EINVAL, "has neither rank() nor route(): define one");
+	if (router->prepare != NULL && router->route == NULL)
+		return err_set(err, -EINVAL,
+			       "has prepare() without route(), which reads what it makes: define "
+			       "it, or leave prepare() out");
+	if (router->prepare != NULL && router->release == NULL)
+		return err_set(err, -EINVAL,
+			       "has prepare() without release(): define it, to free what prepare() "
+			       "makes");
 	if (router->shared_words > CR_SHARED_WORDS_MAX)
 		return err_set(err, -EINVAL, "wants %u .shared_words: %d is the most",
 			       router->shared_words, CR_SHARED_WORDS_MAX);

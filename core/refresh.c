@@ -259,6 +259,11 @@ static void cr_complain(struct cr *cr, const struct world_faults *faults)
 			faults->coming_err.text);
 	else
 		cr_is_well(cr, SAID_COMING);
+	if (faults->prepare_err.code != 0)
+		cr_warn(cr, SAID_PREPARE, "prepare() failed, route() goes on without: %s",
+			faults->prepare_err.text);
+	else
+		cr_is_well(cr, SAID_PREPARE);
 }
 
 int cr_take_image(struct cr *cr, struct image_header *image)

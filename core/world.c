@@ -95,7 +95,12 @@ static int side_open(struct side *side, const struct world *world, const struct 
 	side->view = view_new(world->image, spot->service, choice, side->instance,
 			      &side->guest->plugin->router, parts->counters);
 	side->is_asked = side->guest->plugin->router.route != NULL;
-	return side->view != NULL ? 0 : -1;
+	if (side->view == NULL)
+		return -1;
+	if (guests_prepare(parts->guests, side->guest, side->view, &err) < 0 &&
+	    faults->prepare_err.code == 0)
+		faults->prepare_err = err;
+	return 0;
 }
 
 static int spot_open(struct spot *spot, const struct world *world, const struct world_parts *parts,
@@ -218,6 +223,7 @@ free_world:
 
 static void side_close(struct side *side, struct guests *guests)
 {
+	guests_release(guests, side->guest, side->view);
 	view_free(side->view);
 	guests_give(guests, side->guest);
 }

@@ -82,7 +82,8 @@ struct world_parts {
 struct world_faults {
 	uint64_t lacks; /* key of the first instance in use that could not be loaded; 0: none */
 	struct err lacks_err;
-	struct err coming_err; /* of the first instance that is coming and could not be loaded */
+	struct err coming_err;  /* of the first instance that is coming and could not be loaded */
+	struct err prepare_err; /* of the first instance whose prepare() failed */
 };
 
 /** Build a world from image (taken, also on failure). NULL: no memory. [refresh] */

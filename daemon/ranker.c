@@ -34,6 +34,10 @@ const char *ranker_phase_words(uint32_t phase)
 		return "in rank()";
 	case WIRE_ROUTING:
 		return "in route()";
+	case WIRE_PREPARING:
+		return "in prepare()";
+	case WIRE_RELEASING:
+		return "in release()";
 	case WIRE_SAVING:
 		return "in save()";
 	case WIRE_CLOSING:

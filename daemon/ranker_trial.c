@@ -79,7 +79,8 @@ static struct image_header *trial_image(const struct cr_router *router, const st
 /** What both halves of a trial on one view need. */
 struct trial_view {
 	const struct trial *trial;
-	const struct cr_view *view;
+	struct cr_view *view;
+	const void **made; /* what prepare() made last */
 	const uint8_t *usable;
 	uint32_t *seen, stamp;
 	uint16_t *order;
@@ -162,6 +163,47 @@ static int trial_route(struct trial_view *t, struct err *err)
 	return 0;
 }
 
+/* What no view has any more; prepared NULL: nothing. */
+static void trial_release(const struct trial *trial, const void *prepared)
+{
+	void *made;
+
+	if (prepared == NULL)
+		return;
+	memcpy(&made, &prepared, sizeof made); /* nobody reads it now: const is over */
+	*trial->phase = WIRE_RELEASING;
+	trial->plugin->router.release(trial->instance->self, made);
+	*trial->phase = WIRE_WAITING;
+}
+
+/* As a data plane does it, whatever servers the view before was of. */
+static void trial_prepare(struct trial_view *t)
+{
+	const struct cr_router *router = &t->trial->plugin->router;
+	const void *out = NULL;
+
+	*t->trial->phase = WIRE_PREPARING;
+	if (router->prepare(t->trial->instance->self, t->view, *t->made, &out) < 0)
+		out = NULL;
+	*t->trial->phase = WIRE_WAITING;
+	if (out != *t->made)
+		trial_release(t->trial, *t->made);
+	*t->made = out;
+	t->view->prepared = out;
+}
+
+/* Without anything prepared, as after a failure; new; and once more for the same servers. */
+static int trial_calls(struct trial_view *t, struct err *err)
+{
+	int failed = trial_route(t, err);
+
+	for (int i = 0; i < 2 && failed == 0 && t->trial->plugin->router.prepare != NULL; i++) {
+		trial_prepare(t);
+		failed = trial_route(t, err);
+	}
+	return failed;
+}
+
 /* The scratch arrays of one view: usable bytes, stamps, two orders. */
 static int trial_run(struct trial_view *t, const struct image_header *image,
 		     const struct image_service *service, struct err *err)
@@ -183,7 +225,7 @@ static int trial_run(struct trial_view *t, const struct image_header *image,
 		if (t->n > 0 && router->rank != NULL)
 			failed = trial_rank(t, err);
 		if (failed == 0 && t->n > 0 && router->route != NULL)
-			failed = trial_route(t, err);
+			failed = trial_calls(t, err);
 	}
 	free(usable);
 	free(start);
@@ -194,12 +236,12 @@ static int trial_run(struct trial_view *t, const struct image_header *image,
 
 /* shared is a private copy: a trial must not move a real cursor. */
 static int trial_on(const struct trial *trial, const struct image_header *image,
-		    const struct image_service *service, struct err *err)
+		    const struct image_service *service, const void **made, struct err *err)
 {
 	const struct cr_router *router = &trial->plugin->router;
 	uint64_t shared[CR_SHARED_WORDS_MAX] = { 0 };
 	struct cr_view *view = view_new(image, service, NULL, NULL, router, trial->counters);
-	struct trial_view t = { .trial = trial, .view = view };
+	struct trial_view t = { .trial = trial, .view = view, .made = made };
 	int failed;
 
 	if (view == NULL)
@@ -210,8 +252,7 @@ static int trial_on(const struct trial *trial, const struct image_header *image,
 	return failed;
 }
 
-int ranker_trial(const struct trial *trial, const struct image_header *image, uint32_t instance,
-		 struct err *err)
+static int trial_on_made_up(const struct trial *trial, const void **made, struct err *err)
 {
 	const struct trial made_up = { trial->plugin, trial->instance, NULL, trial->phase };
 
@@ -221,14 +262,25 @@ int ranker_trial(const struct trial *trial, const struct image_header *image, ui
 
 		if (fake == NULL)
 			return err_set(err, -ENOMEM, "no memory for the trial");
-		failed = trial_on(&made_up, fake, image_services(fake), err);
+		failed = trial_on(&made_up, fake, image_services(fake), made, err);
 		free(fake);
 		if (failed < 0)
 			return err_prefix(err, "on a made-up service of %u servers",
 					  trial_cases[i].n);
 	}
-	if (image == NULL || instance >= image->instance.count)
-		return 0;
-	return trial_on(trial, image,
-			&image_services(image)[image_instances(image)[instance].service], err);
+	return 0;
+}
+
+int ranker_trial(const struct trial *trial, const struct image_header *image, uint32_t instance,
+		 struct err *err)
+{
+	const void *made = NULL;
+	int failed = trial_on_made_up(trial, &made, err);
+
+	if (failed == 0 && image != NULL && instance < image->instance.count)
+		failed = trial_on(trial, image,
+				  &image_services(image)[image_instances(image)[instance].service],
+				  &made, err);
+	trial_release(trial, made);
+	return failed;
 }

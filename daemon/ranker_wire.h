@@ -34,6 +34,8 @@ enum wire_phase {
 	WIRE_OPENING,
 	WIRE_RANKING,
 	WIRE_ROUTING,
+	WIRE_PREPARING,
+	WIRE_RELEASING,
 	WIRE_SAVING,
 	WIRE_CLOSING,
 	WIRE_WAITING,
@@ -80,7 +82,7 @@ struct trial {
 	uint32_t *phase;
 };
 
-/** Ask rank() and route() on made-up services, then on this image's instance (image NULL: not). 0
+/** Ask rank(), prepare() and route() on made-up services, then on this image's instance (image NULL: not). 0
  * or < 0 with err. [child] */
 int ranker_trial(const struct trial *trial, const struct image_header *image, uint32_t instance,
 		 struct err *err);

@@ -8,6 +8,10 @@
  *
  * buckets: 65,536 buckets, owned by the service's servers row by row, each as many as it weighs. A
  * new or lost server moves up to half of all keys; one that is away for a while only its own.
+ *
+ * maglev: as consistent, but from a table that prepare() makes (maglev.h), so that the first server
+ * costs the same however many there are. A key whose server is away looks on in the table, in steps
+ * of its own. Without a table it does what consistent does.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,10 +20,14 @@
 
 #include <callrouter/order.h>
 
+#include "maglev.h"
+#include "place.h"
+
 #define PLACES 3   /* nobody counts on more tries for one call: behind them any order will do */
 #define FULL   1e9 /* longer than any distance: no number is below 2^-54, no weight below 1 */
+#define LOOKS  32  /* into the table for one call; then distances decide */
 
-enum mode { CONSISTENT, BUCKETS };
+enum mode { CONSISTENT, BUCKETS, MAGLEV };
 
 struct hash {
 	enum mode mode;
@@ -186,6 +194,60 @@ static uint16_t find_owner(const struct cr_view *view, uint64_t bucket)
 	return row;
 }
 
+/* Where a row stands in order, which is by row where nobody ranks; n: it is not there. */
+static size_t find_place(const uint16_t *order, size_t n, uint16_t row)
+{
+	size_t low = 0, high = n;
+
+	if (row < n && order[row] == row)
+		return row;
+	while (low < high) {
+		const size_t mid = (low + high) / 2;
+
+		if (order[mid] == row)
+			return mid;
+		if (order[mid] < row)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (low = 0; low < n && order[low] != row; low++)
+		continue;
+	return low;
+}
+
+/* Is it one of the n places already found? */
+static bool is_among(const size_t *at, size_t n, size_t place)
+{
+	for (size_t i = 0; i < n; i++)
+		if (at[i] == place)
+			return true;
+	return false;
+}
+
+/* Each key visits all entries in its own order, so the keys of a server that is away, or full, go
+ * to all others. Who is not met in few steps comes by distance, behind those that are. */
+static void order_by_table(const struct maglev *table, const struct cr_view *view, uint16_t *order,
+			   size_t n, uint64_t hash, double limit)
+{
+	const uint32_t step = (uint32_t)((hash >> 32) % (table->size - 1)) + 1;
+	const size_t wanted = n <= PLACES ? n - 1 : PLACES; /* nobody else can be the last */
+	uint32_t entry = (uint32_t)(hash % table->size);
+	size_t at[PLACES] = { 0 }, found = 0;
+
+	for (int look = 0; look < LOOKS && found < wanted; look++) {
+		const uint16_t row = table->entry[entry];
+		const size_t place = find_place(order, n, row);
+
+		if (place < n && !is_among(at, found, place) && !is_full(view, row, limit))
+			at[found++] = place;
+		entry = maglev_after(entry, step, table->size);
+	}
+	place_front(order, at, found);
+	if (found < wanted)
+		order_by_distance(view, order + found, n - found, hash, limit);
+}
+
 static int route(const void *arg, const struct cr_view *view, const struct cr_call *call,
 		 uint16_t *order, size_t n)
 {
@@ -193,6 +255,10 @@ static int route(const void *arg, const struct cr_view *view, const struct cr_ca
 	const uint64_t hash = hash_key(self, call);
 	const double limit = find_limit(self, view, order, n);
 
+	if (self->mode == MAGLEV && view->prepared != NULL && n > 0) {
+		order_by_table(view->prepared, view, order, n, hash, limit);
+		return (int)n;
+	}
 	order_by_distance(view, order, n, hash, limit);
 	if (self->mode == BUCKETS) {
 		const uint16_t owner = find_owner(view, hash >> 48);
@@ -203,7 +269,32 @@ static int route(const void *arg, const struct cr_view *view, const struct cr_ca
 	return (int)n;
 }
 
-static const char *const modes[] = { "consistent", "buckets", NULL };
+/* Health is looked at by each call: a server that comes and goes moves no other one's keys. */
+static int prepare(const void *arg, const struct cr_view *view, const void *previous,
+		   const void **out)
+{
+	const struct hash *self = arg;
+	struct maglev *table;
+
+	if (self->mode != MAGLEV)
+		return 0;
+	if (previous != NULL && maglev_is_of(previous, view)) {
+		*out = previous;
+		return 0;
+	}
+	if (maglev_new(view, &table) < 0)
+		return -ENOMEM;
+	*out = table;
+	return 0;
+}
+
+static void release(const void *self, void *prepared)
+{
+	(void)self;
+	free(prepared);
+}
+
+static const char *const modes[] = { "consistent", "buckets", "maglev", NULL };
 
 static const struct cr_option options[] = {
 	{ "mode", CR_CHOICE, "consistent", 0, 0, modes, "how keys are divided among the servers" },
@@ -215,9 +306,11 @@ static const struct cr_option options[] = {
 };
 
 CR_ROUTER = {
-	CR_ROUTER_HEAD("hash", "1.0.0", "calls with the same key to the same server"),
+	CR_ROUTER_HEAD("hash", "1.1.0", "calls with the same key to the same server"),
 	.options = options,
 	.open = open_hash,
 	.close = free,
 	.route = route,
+	.prepare = prepare,
+	.release = release,
 };

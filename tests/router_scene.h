@@ -28,6 +28,7 @@ static struct {
 
 static struct plugin *plugin;
 static struct plugin_instance instance;
+static const void *prepared; /* what the view has */
 static struct err err;
 
 /* A view of n servers of which nothing is known. */
@@ -71,8 +72,24 @@ static inline void load(const char *name, const char *packed)
 	load_from(PLUGINS_DIR, name, packed);
 }
 
+/* What the host does with a new view. */
+static inline void prepare(struct cr_view *view)
+{
+	const void *before = prepared;
+
+	if (plugin->router.prepare == NULL)
+		return;
+	cr_assert_geq(plugin->router.prepare(instance.self, view, before, &prepared), 0);
+	if (prepared != before && before != NULL)
+		plugin->router.release(instance.self, (void *)before);
+	view->prepared = prepared;
+}
+
 static inline void unload(void)
 {
+	if (prepared != NULL)
+		plugin->router.release(instance.self, (void *)prepared);
+	prepared = NULL;
 	plugin_instance_close(&instance);
 	plugin_close(plugin);
 }

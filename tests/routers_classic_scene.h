@@ -90,6 +90,7 @@ static inline uint16_t ask(const struct cr_call *call)
 {
 	const size_t n = usable(crowd.order);
 
+	prepare(&crowd.view); /* a test may have changed it */
 	crowd.n = plugin->router.route(instance.self, &crowd.view, call, crowd.order, n);
 	cr_assert_eq(crowd.n, (int)n);
 	return crowd.order[0];

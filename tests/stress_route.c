@@ -13,14 +13,16 @@
 #define CALLERS   3
 #define SERVERS   6
 
+enum kind { REVERSED, RANKED, RANDOM, GARBAGE, PREPARED, KINDS };
+
 static struct run run;
 static struct cr *cr;
 static int service;
-static char says[512], garbage[512], random_path[512];
+static char says[512], garbage[512], random_path[512], prepares[512];
 static const uint16_t ranking[] = { 3, 1, 4, 0, 2, 5 };
 static const uint16_t without_two[] = { 3, 1, 4, 0 };
 static _Atomic bool is_over;
-static _Atomic int failures, lists[4];
+static _Atomic int failures, lists[KINDS];
 static _Atomic uint64_t published, taken;
 
 static void fail(const char *what, uint64_t generation)
@@ -31,27 +33,26 @@ static void fail(const char *what, uint64_t generation)
 
 /*** What generation g says: each kind in turn, with ms3 and ms6 drained in every other round ***/
 
-enum kind { REVERSED, RANKED, RANDOM, GARBAGE };
-
 static enum kind kind_of(uint64_t generation)
 {
-	return (enum kind)(generation % 4);
+	return (enum kind)(generation % KINDS);
 }
 
 static bool are_two_drained(uint64_t generation)
 {
-	return generation / 4 % 2 != 0;
+	return generation / KINDS % 2 != 0;
 }
 
 static void plan_generation(struct plan *plan, uint64_t generation)
 {
 	const uint16_t *order = are_two_drained(generation) ? without_two : ranking;
 	struct plan_side *router = &plan->service[0].router;
+	struct plan_side *preset = &plan->service[0].preset;
 
-	/* the instances are new in each round of eight */
+	/* the instances are new in every other round */
 	switch (kind_of(generation)) {
 	case REVERSED:
-		*router = plan_route("says", says, 1000 + generation / 8);
+		*router = plan_route("says", says, 1000 + generation / (2 * KINDS));
 		router->seq = 1;
 		break;
 	case RANKED:
@@ -60,13 +61,23 @@ static void plan_generation(struct plan *plan, uint64_t generation)
 		router->verdict = 1;
 		break;
 	case RANDOM:
-		*router = plan_route("random", random_path, 1000000 + generation / 8);
+		*router = plan_route("random", random_path, 1000000 + generation / (2 * KINDS));
 		router->seq = 2;
 		break;
 	case GARBAGE:
 		*router = plan_route("garbage", garbage, 4);
 		break;
+	case PREPARED: /* by the default */
+		*router = (struct plan_side){ .plugin = NULL };
+		break;
+	case KINDS:
+		break;
 	}
+	/* one instance for four rounds, and what it has prepared for two */
+	*preset = plan_route("prepares", prepares, 2000000 + generation / (4 * KINDS));
+	preset->seq = 5;
+	preset->order = order;
+	plan->server[0].weight = generation / (2 * KINDS) % 2 != 0 ? 2 : 1;
 	router->order = order;
 	plan->server[2].flags = plan->server[5].flags =
 		are_two_drained(generation) ? IMAGE_DRAINED : 0;
@@ -74,13 +85,13 @@ static void plan_generation(struct plan *plan, uint64_t generation)
 
 /*** Every list must be right for the generation that it says it is of ***/
 
-static void check_order(const struct cr_ticket *ticket, bool is_reversed)
+static void check_order(const struct cr_ticket *ticket, enum cr_decided by, bool is_reversed)
 {
 	const bool two = are_two_drained(ticket->generation);
 	const uint16_t *order = two ? without_two : ranking;
 	const uint32_t n = two ? 4 : 6;
 
-	if (ticket->n != n || ticket->decided != CR_ROUTER_DECIDED) {
+	if (ticket->n != n || ticket->decided != by) {
 		fail("wrong length", ticket->generation);
 		return;
 	}
@@ -111,10 +122,13 @@ static void check_list(const struct cr_ticket *ticket)
 		return;
 	switch (kind_of(ticket->generation)) {
 	case REVERSED:
-		check_order(ticket, true);
+		check_order(ticket, CR_ROUTER_DECIDED, true);
+		break;
+	case PREPARED:
+		check_order(ticket, CR_DEFAULT_DECIDED, true);
 		break;
 	case RANKED:
-		check_order(ticket, false);
+		check_order(ticket, CR_ROUTER_DECIDED, false);
 		break;
 	case RANDOM:
 		if (ticket->n != (are_two_drained(ticket->generation) ? 4 : 6))
@@ -123,6 +137,8 @@ static void check_list(const struct cr_ticket *ticket)
 		break;
 	case GARBAGE:
 		check_set(ticket);
+		break;
+	case KINDS:
 		break;
 	}
 	atomic_fetch_add(&lists[kind_of(ticket->generation)], 1);
@@ -183,15 +199,15 @@ static void *refresh(void *arg)
 	return NULL;
 }
 
-/* Five in a row are published without a look at anybody; each of the last four is used. */
+/* Seven in a row are published without a look at anybody; each of the last ones is used. */
 static void wait_for_others(uint64_t generation)
 {
 	const _Atomic int *used = &lists[kind_of(generation)];
 	const int before = atomic_load(used);
 
-	while (generation % 5 == 0 && atomic_load(&taken) < generation)
+	while (generation % 7 == 0 && atomic_load(&taken) < generation)
 		sched_yield();
-	while (generation > PUBLISHES - 4 && atomic_load(used) == before)
+	while (generation > PUBLISHES - KINDS && atomic_load(used) == before)
 		sched_yield();
 }
 
@@ -218,7 +234,7 @@ static void check_end(void)
 	for (int i = 0; i < SERVERS; i++)
 		if (run_inflight(&run, names[i]) != 0 || run_inflight_bytes(&run, names[i]) != 0)
 			fail(names[i], run_inflight(&run, names[i]));
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < KINDS; i++)
 		if (atomic_load(&lists[i]) == 0)
 			fail("a kind was never met", (uint64_t)i);
 	if (run.n_said > 0)
@@ -236,6 +252,8 @@ int main(void)
 		       run_stage(&run, PLUGINS_DIR, "random", 2));
 	(void)snprintf(garbage, sizeof garbage, "%s",
 		       run_stage(&run, TEST_PLUGINS_DIR, "garbage", 4));
+	(void)snprintf(prepares, sizeof prepares, "%s",
+		       run_stage(&run, TEST_PLUGINS_DIR, "prepares", 5));
 	cr = run_attach(&run);
 	service = cr_service(cr, "orders");
 	for (size_t i = 0; i < sizeof task / sizeof *task; i++)
@@ -247,9 +265,10 @@ int main(void)
 	cr_detach(cr);
 	if (count_mappings(run.dir) != 1) /* the daemon's counters */
 		fail("something is still mapped", count_mappings(run.dir));
-	printf("%d published, lists: %d reversed, %d ranked, %d random, %d garbage; %d failures\n",
+	printf("%d published, lists: %d reversed, %d ranked, %d random, %d garbage, %d prepared; "
+	       "%d failures\n",
 	       PUBLISHES, lists[REVERSED], lists[RANKED], lists[RANDOM], lists[GARBAGE],
-	       atomic_load(&failures));
+	       lists[PREPARED], atomic_load(&failures));
 	run_close(&run);
 	return atomic_load(&failures) != 0;
 }

@@ -52,6 +52,19 @@ Test(plugin, copies_only_what_it_knows_of_a_longer_table)
 	plugin_close(plugin);
 }
 
+/* What is behind the end of its table is not of the table. */
+Test(plugin, takes_a_router_of_abi_1_0_and_finds_no_prepare_in_it)
+{
+	cr_assert_eq(plugin_open(TEST_PLUGINS_DIR "/minor_0.so", "minor_0", &plugin, &err), 0, "%s",
+		     err.text);
+	cr_expect_eq(plugin->router.abi, 0x10000);
+	cr_expect_eq(plugin->router.size, 112);
+	cr_expect_not_null(plugin->router.route);
+	cr_expect_null(plugin->router.prepare);
+	cr_expect_null(plugin->router.release);
+	plugin_close(plugin);
+}
+
 Test(plugin, unmaps_a_closed_router_and_keeps_a_closed_collector)
 {
 	void *handle;
@@ -103,7 +116,10 @@ static const struct refusal {
 	  "its table does not begin with CR_ROUTER_HEAD or CR_COLLECTOR_HEAD: add it and build it "
 	  "again" },
 	{ "minor_9", -EPROTO,
-	  "is built for plugin ABI 1.9, this callrouter has 1.0: build it again with this "
+	  "is built for plugin ABI 1.9, this callrouter has 1.1: build it again with this "
+	  "callrouter's headers, or upgrade callrouter" },
+	{ "minor_2", -EPROTO,
+	  "is built for plugin ABI 1.2, this callrouter has 1.1: build it again with this "
 	  "callrouter's headers, or upgrade callrouter" },
 	{ "no_name", -EINVAL, "its .name \"\" is not 1 to 31 of a-z, 0-9 and _: change it" },
 	{ "bad_name", -EINVAL,
@@ -111,6 +127,11 @@ static const struct refusal {
 	{ "no_version", -EINVAL, "give it a .version of one line" },
 	{ "no_summary", -EINVAL, "give it a .summary of one line" },
 	{ "no_function", -EINVAL, "has neither rank() nor route(): define one" },
+	{ "nobody_reads", -EINVAL,
+	  "has prepare() without route(), which reads what it makes: define it, or leave prepare() "
+	  "out" },
+	{ "no_release", -EINVAL,
+	  "has prepare() without release(): define it, to free what prepare() makes" },
 	{ "many_words", -EINVAL, "wants 257 .shared_words: 256 is the most" },
 	{ "bad_metric", -EINVAL, ".wants: \"Heap\" is not 1 to 63 of a-z, 0-9 and _: change it" },
 	{ "many_columns", -EINVAL,

@@ -22,6 +22,8 @@ static const struct classic {
 	{ "hash", "", ANYWHERE },
 	{ "hash", "mode=buckets\n", ANYWHERE },
 	{ "hash", "bound=1.25\n", ANYWHERE },
+	{ "hash", "mode=maglev\n", ANYWHERE },
+	{ "hash", "mode=maglev\nbound=1.25\n", ANYWHERE },
 };
 
 static void load_classic(const struct classic *classic, size_t n)
@@ -120,6 +122,7 @@ Test(classic_routers, send_all_calls_to_the_only_server)
 		uint16_t order[] = { 2, 77 };
 
 		load_classic(&classics[k], 4);
+		prepare(&crowd.view);
 		cr_expect_eq(plugin->router.route(instance.self, &crowd.view,
 						  &(struct cr_call){ 0 }, order, 1),
 			     1);
@@ -136,6 +139,7 @@ Test(classic_routers, list_nobody_where_there_is_nobody)
 		uint16_t order[] = { 77 };
 
 		load_classic(&classics[k], 4);
+		prepare(&crowd.view);
 		cr_expect_eq(plugin->router.route(instance.self, &crowd.view,
 						  &(struct cr_call){ 0 }, order, 0),
 			     CR_DEFAULT);
@@ -152,6 +156,7 @@ Test(classic_routers, divide_by_nothing_where_all_weights_are_0)
 
 		load_classic(&classics[k], 4);
 		memset(crowd.weight, 0, sizeof crowd.weight);
+		prepare(&crowd.view);
 		for (int i = 0; i < 4000; i++) {
 			const struct cr_call call = { .random = cr_draw(&crowd.draw) };
 			uint16_t order[] = { 0, 1, 2, 3 };
@@ -175,6 +180,7 @@ Test(classic_routers, put_weight_0_behind_all_others_if_it_is_offered)
 			continue;
 		load_classic(&classics[k], 4);
 		set_weights(4, (uint32_t[]){ 0, 3, 0, 2 });
+		prepare(&crowd.view);
 		for (int i = 0; i < 1000; i++) {
 			const struct cr_call call = { .random = cr_draw(&crowd.draw) };
 			uint16_t order[] = { 0, 1, 2, 3 };
@@ -191,7 +197,8 @@ Test(classic_routers, put_weight_0_behind_all_others_if_it_is_offered)
 
 /*** Changes ***/
 
-/* Servers come and go with every tenth call: the list is always theirs, and none gets it all. */
+/* Servers come and go with every hundredth call: the list is always theirs, and none gets it all.
+ */
 Test(classic_routers, follow_servers_that_come_and_go)
 {
 	for (size_t k = 0; k < CLASSICS; k++) {
@@ -199,7 +206,7 @@ Test(classic_routers, follow_servers_that_come_and_go)
 
 		load_classic(&classics[k], 12);
 		for (unsigned call = 0; call < 24000; call++) {
-			const uint16_t gone = (uint16_t)(call / 10 % 12);
+			const uint16_t gone = (uint16_t)(call / 100 % 12);
 
 			for (uint16_t i = 0; i < 12; i++) {
 				crowd.weight[i] = i != gone && i != (gone + 5) % 12;
@@ -300,8 +307,9 @@ Test(classic_routers, say_what_is_wrong_with_their_options)
 		  "hash: key: \"param:\" is none of auto, client, method, param:NAME", -EINVAL },
 		{ "hash", "bound=0.5\n",
 		  "hash: bound: 0.5 is below 1, the even share; write 0 for none", -EINVAL },
-		{ "hash", "mode=maglev\n",
-		  "hash: option \"mode\": \"maglev\" is no choice; there are: consistent, buckets",
+		{ "hash", "mode=ketama\n",
+		  "hash: option \"mode\": \"ketama\" is no choice; there are: consistent, buckets, "
+		  "maglev",
 		  -EINVAL },
 		{ "two_choices", "failure_calls=-1\n",
 		  "two_choices: option \"failure_calls\": -1 is outside of 0 .. 10000", -ERANGE },

@@ -1,63 +1,5 @@
 /* test_routers_classic_hash.c - hash: which key goes where, and how many move. */
-#include "routers_classic_scene.h"
-
-#define KEYS 40000
-
-static const char *const modes[] = { "mode=consistent\n", "mode=buckets\n" };
-#define MODES (sizeof modes / sizeof *modes)
-
-static void load_hash(const char *packed, size_t n, const uint32_t *weight)
-{
-	load("hash", packed);
-	set_crowd(n);
-	if (weight != NULL)
-		set_weights(n, weight);
-}
-
-static struct cr_str text_of(const char *text)
-{
-	return (struct cr_str){ text, strlen(text) };
-}
-
-/* Where the call with this key goes, whatever else it has. */
-static uint16_t route_key(const char *key)
-{
-	return ask(&(struct cr_call){ .random = cr_draw(&crowd.draw), .key = text_of(key) });
-}
-
-static uint16_t route_client(const char *client)
-{
-	return ask(&(struct cr_call){ .random = cr_draw(&crowd.draw), .client = text_of(client) });
-}
-
-static uint16_t route_number(unsigned number)
-{
-	char key[20];
-
-	snprintf(key, sizeof key, "session-%u", number);
-	return route_key(key);
-}
-
-static void assign(uint16_t *owner)
-{
-	for (unsigned k = 0; k < KEYS; k++)
-		owner[k] = route_number(k);
-}
-
-/* How many keys went from one server to another; but_row: not counted where it had or has them. */
-static unsigned moved(const uint16_t *before, const uint16_t *after, uint16_t but_row)
-{
-	unsigned sum = 0;
-
-	for (unsigned k = 0; k < KEYS; k++)
-		sum += before[k] != after[k] && before[k] != but_row && after[k] != but_row;
-	return sum;
-}
-
-static double percent(unsigned count)
-{
-	return 100.0 * count / KEYS;
-}
+#include "hash_scene.h"
 
 /*** Shares ***/
 
@@ -150,7 +92,7 @@ Test(hash, sends_known_keys_to_known_servers)
 {
 	static const char *const keys[] = { "alice", "bob",       "carol",      "x",
 					    "",      "192.0.2.1", "2001:db8::1" };
-	static const char *const want[] = { "3256158", "1244118" };
+	static const char *const want[] = { "3256158", "1244118", "3644153" };
 
 	for (size_t m = 0; m < MODES; m++) {
 		char text[8] = "";
@@ -227,24 +169,6 @@ Test(hash, buckets_move_a_quarter_to_half_of_the_keys_when_the_service_changes)
 	cr_expect(middle > 27.5 && middle < 29.5, "%g", middle); /* 28.6 % */
 }
 
-/* The first server for all keys while one row is away, but still of the service. */
-static void assign_without(uint16_t away, uint16_t *owner)
-{
-	for (unsigned k = 0; k < KEYS; k++) {
-		char key[20];
-		uint16_t order[CROWD];
-		size_t n = 0;
-
-		snprintf(key, sizeof key, "session-%u", k);
-		for (uint16_t i = 0; i < crowd.view.n; i++)
-			if (i != away)
-				order[n++] = i;
-		plugin->router.route(instance.self, &crowd.view,
-				     &(struct cr_call){ .key = text_of(key) }, order, n);
-		owner[k] = order[0];
-	}
-}
-
 Test(hash, spreads_the_keys_of_a_server_that_is_away_over_all_others_and_no_other_keys)
 {
 	static const uint32_t weight[] = { 1, 2, 3, 4, 5 }, others[] = { 1, 2, 0, 4, 5 };
@@ -317,6 +241,7 @@ Test(hash, is_the_same_in_four_threads_of_two_processes)
 {
 	for (size_t m = 0; m < MODES; m++) {
 		load_hash(modes[m], 8, NULL);
+		prepare(&crowd.view);
 		run_everywhere(note_keys);
 		for (size_t w = 1; w < WORKERS; w++)
 			cr_expect_eq(memcmp(crowd.shared->first[0], crowd.shared->first[w],
@@ -430,6 +355,8 @@ Test(hash, bound_keeps_one_hot_key_from_overloading_its_server)
 	expect_one_hot_key("bound=1.25\n", 8, NULL, 800, 125);
 	expect_one_hot_key("bound=1\n", 8, NULL, 800, 100);
 	expect_one_hot_key("bound=1.25\nmode=buckets\n", 8, NULL, 800, 125);
+	expect_one_hot_key("bound=1.25\nmode=maglev\n", 8, NULL, 800, 125);
+	expect_one_hot_key("bound=1\nmode=maglev\n", 3, weight, 500, 300);
 	expect_one_hot_key("bound=2\n", 1, NULL, 50, 50);
 	expect_one_hot_key("bound=1\n", 3, weight, 500, 300);
 }

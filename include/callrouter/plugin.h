@@ -6,6 +6,8 @@
  *
  * Threads      [rank]  the ranker: one thread, one call at a time, in a process of its own
  *              [call]  any number of threads at once; no blocking, allocating, locking or logging
+ *              [view]  in a data plane, off the call path: one thread at a time, while calls of
+ *                      the same instance are in route()
  *              [own]   the collector plugin's own thread, shared by all instances of that plugin
  *              [any]   any thread, at any time between open() and close()
  * Memory       nothing allocated on one side is freed on the other; a pointer handed to a
@@ -13,7 +15,8 @@
  * Numbers      names carry the unit: _bytes, _seconds, _ratio, _ns; NaN means "nobody knows"
  * Results      >= 0 success, < 0 a negative errno value
  * Growth       within ABI 1 structures only grow at the end (arrays hold pointers to them), and a
- *              host never loads a plugin newer than itself: what this header declares is there
+ *              host never loads a plugin newer than itself: what this header declares is there.
+ *              1.1 added prepare() and release() of routers, and view->prepared
  */
 #ifndef CALLROUTER_PLUGIN_H
 #define CALLROUTER_PLUGIN_H
@@ -28,7 +31,7 @@ extern "C" {
 #endif
 
 #define CR_ABI_MAJOR 1u
-#define CR_ABI_MINOR 0u
+#define CR_ABI_MINOR 1u
 #define CR_ABI       ((CR_ABI_MAJOR << 16) | CR_ABI_MINOR)
 
 #define CR_EXPORT            __attribute__((visibility("default")))
@@ -86,6 +89,8 @@ struct cr_view {
 	uint64_t *shared; /* shared_words of this router, all processes (without a counters file:
 			     this view's alone); NULL: it has none */
 	uint32_t hosts;   /* data-plane hosts of the fleet, this one included; 0: unknown */
+	const void *prepared; /* for route(): what prepare() made of this view; NULL: nothing, or
+				 it failed. Since 1.1 */
 };
 
 struct cr_param {
@@ -156,7 +161,7 @@ union cr_value {
 
 /** Services of the host. Lives until close() returns. */
 struct cr_host {
-	/** One line for the log: event words first, then key=value. [rank] [own] */
+	/** One line for the log: event words first, then key=value. [rank] [view] [own] */
 	void (*log)(const struct cr_host *host, enum cr_level level, const char *fmt, ...)
 		CR_PRINTF(3, 4);
 	/** The index under which put() takes the metric of this name; < 0: no such name. [own], in
@@ -218,6 +223,23 @@ struct cr_router {
 	 */
 	int (*route)(const void *self, const struct cr_view *view, const struct cr_call *call,
 		     uint16_t *order, size_t n);
+
+	/*** Since 1.1 ***/
+
+	/**
+	 * A data plane has a new view: work out for route() what is too slow for a call, such as a
+	 * table of all servers. May allocate and take some milliseconds. previous: what the view
+	 * before this one has, if it is still there, or NULL; calls are reading it. *out, NULL on
+	 * entry, becomes view->prepared: previous itself if nothing that matters has changed, a new
+	 * thing, or NULL. It holds no pointers into view, which ends before it. Returns >= 0; < 0:
+	 * view->prepared is NULL, the data plane logs it, and route() is asked all the same. [view]
+	 */
+	int (*prepare)(const void *self, const struct cr_view *view, const void *previous,
+		       const void **out);
+
+	/** Free what prepare() made: no view has it any more. Once for each thing, before close().
+	 * [view] */
+	void (*release)(const void *self, void *prepared);
 };
 
 #define CR_ROUTER_HEAD(name_, version_, summary_)                                                  \

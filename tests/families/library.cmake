@@ -5,11 +5,11 @@ set(library core/callrouter.c core/route.c core/refresh.c core/world.c core/gues
 	core/text.c core/words.c core/err.c tests/data_plane.c)
 set(library_tests stress_route)
 stress_test(route SOURCES ${library})
-foreach(name route route_lists route_guests route_counts route_silent fork fork_dead lifecycle attach)
+foreach(name route route_lists route_guests route_prepare route_counts route_silent fork fork_dead lifecycle attach)
 	unit_test(${name} SOURCES ${library})
 	list(APPEND library_tests test_${name})
 endforeach()
-foreach(name says garbage probe)
+foreach(name says garbage probe prepares)
 	test_plugin(${name})
 endforeach()
 
@@ -18,7 +18,7 @@ foreach(test ${library_tests})
 		target_compile_definitions(${test} PRIVATE
 			PLUGINS_DIR="${CMAKE_BINARY_DIR}/plugins.d"
 			TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
-		add_dependencies(${test} plugin_says plugin_garbage plugin_probe heap_free random
+		add_dependencies(${test} plugin_says plugin_garbage plugin_probe plugin_prepares heap_free random
 			round_robin)
 	endif()
 endforeach()

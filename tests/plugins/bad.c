@@ -25,6 +25,15 @@
 #ifndef ROUTE
 #define ROUTE route
 #endif
+#ifndef RANK
+#define RANK NULL
+#endif
+#ifndef PREPARE
+#define PREPARE NULL
+#endif
+#ifndef RELEASE
+#define RELEASE NULL
+#endif
 #ifndef NEEDS
 #define NEEDS NULL
 #endif
@@ -51,6 +60,9 @@ const struct cr_option loud[] = { { "Loud", CR_BOOL, "no", 0, 0, NULL, "help" },
 
 int route(const void *self, const struct cr_view *view, const struct cr_call *call, uint16_t *order,
 	  size_t n);
+int rank(void *self, const struct cr_view *view, uint16_t *order, size_t n, double *const *column);
+int prepare(const void *self, const struct cr_view *view, const void *previous, const void **out);
+void release(const void *self, void *prepared);
 int undefined_function(void);
 int function_of_a_library(void);
 
@@ -67,6 +79,30 @@ int route(const void *self, const struct cr_view *view, const struct cr_call *ca
 	return (int)n;
 }
 
+int rank(void *self, const struct cr_view *view, uint16_t *order, size_t n, double *const *column)
+{
+	(void)self;
+	(void)view;
+	(void)order;
+	(void)column;
+	return (int)n;
+}
+
+int prepare(const void *self, const struct cr_view *view, const void *previous, const void **out)
+{
+	(void)self;
+	(void)view;
+	(void)previous;
+	(void)out;
+	return 0;
+}
+
+void release(const void *self, void *prepared)
+{
+	(void)self;
+	(void)prepared;
+}
+
 extern CR_EXPORT const struct cr_router SYMBOL;
 CR_EXPORT const struct cr_router SYMBOL = {
 	.abi = ABI,
@@ -79,7 +115,10 @@ CR_EXPORT const struct cr_router SYMBOL = {
 	.wants = WANTS,
 	.columns = COLUMNS,
 	.options = OPTIONS,
+	.rank = RANK,
 	.route = ROUTE,
+	.prepare = PREPARE,
+	.release = RELEASE,
 };
 
 #ifdef BOTH
