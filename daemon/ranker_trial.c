@@ -19,9 +19,10 @@ struct trial_case {
 	double value, step;  /* metric value of server i: value + i * step */
 };
 
+/* The last: what is prepared for many servers is too large for few. */
 static const struct trial_case trial_cases[] = {
 	{ 1, 0, 1e9, 0 }, { 1, 0, NAN, 0 },     { 3, 1, 4e8, 1e7 },  { 8, 0, 0, 0 },
-	{ 8, 4, NAN, 0 }, { 17, 0, 1e9, -5e7 }, { 300, 20, 2e9, 1 },
+	{ 8, 4, NAN, 0 }, { 17, 0, 1e9, -5e7 }, { 300, 20, 2e9, 1 }, { 2, 0, 1e9, 1e8 },
 };
 
 /* An image of one service with n servers and all metrics that the router asks for. */

@@ -12,7 +12,8 @@
 #include "ranker.h"
 #include "shared_files.h"
 
-#define ACTS TEST_PLUGINS_DIR "/acts.so"
+#define ACTS     TEST_PLUGINS_DIR "/acts.so"
+#define PREPARES TEST_PLUGINS_DIR "/prepares.so"
 
 static struct event_base *base;
 static struct image_header *image;
@@ -203,6 +204,35 @@ Test(ranker, a_check_opens_and_a_trial_tries)
 	load.options = "colour=red\n";
 	cr_expect_lt(ranker_check(&load, false, &err), 0);
 	cr_expect(strstr(err.text, "no option \"colour\"") != NULL, "%s", err.text);
+}
+
+/* Also without anything prepared, and for other servers than those of the view before. */
+Test(ranker, a_trial_prepares_as_data_planes_do)
+{
+	static const struct {
+		const char *options, *why;
+		int code;
+	} cases[] = {
+		{ "how=share\n", NULL, 0 },
+		{ "how=anew\n", NULL, 0 },
+		{ "how=nothing\n", NULL, 0 },
+		{ "how=fail\n", NULL, 0 },
+		{ "how=crash\n", "its process, in prepare()", -ECHILD },
+		{ "how=loop\n", "did not return within 2 s in prepare()", -ETIMEDOUT },
+		{ "how=crash_without\n", "its process, in route()", -ECHILD },
+		{ "how=crash_at_end\n", "its process, in release()", -ECHILD },
+		{ "how=keep\n", "of 2 servers: route() put a row into order", -EINVAL },
+	};
+	struct ranker_load load = { .path = PREPARES, .plugin = "prepares", .service = "orders" };
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct err err = { 0 };
+
+		load.options = cases[i].options;
+		cr_expect_eq(ranker_check(&load, true, &err), cases[i].code, "%s", err.text);
+		cr_expect(cases[i].why == NULL || strstr(err.text, cases[i].why) != NULL, "%s: %s",
+			  load.options, err.text);
+	}
 }
 
 /*** Ranking ***/

@@ -21,7 +21,8 @@ unit_test(ranker SOURCES daemon/ranker.c daemon/ranker_now.c daemon/ranker_child
 	LIBS PkgConfig::jansson PkgConfig::libevent_core m)
 if(TARGET test_ranker)
 	test_plugin(acts)
-	add_dependencies(test_ranker plugin_acts)
+	# library.cmake makes the other one
+	add_dependencies(test_ranker plugin_acts plugin_prepares)
 	target_compile_definitions(test_ranker PRIVATE
 		TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
 endif()

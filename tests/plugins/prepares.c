@@ -110,8 +110,8 @@ static int prepare(const void *arg, const struct cr_view *view, const void *prev
 		for (volatile int i = 0; i < 1; i = 0)
 			;
 		break;
-	case KEEP: /* forgets to look whether the servers are still the same */
-		if (before == NULL)
+	case KEEP: /* as if any that is large enough would do */
+		if (before == NULL || before->n < view->n)
 			break;
 		*out = before;
 		return 0;
@@ -163,8 +163,8 @@ static int route(const void *arg, const struct cr_view *view, const struct cr_ca
 		return (int)n;
 	if (made->alive != ALIVE)
 		return -EFAULT;
-	if (self->how == KEEP) /* what it prepared says how many rows there are */
-		order[0] = (uint16_t)(made->n - 1);
+	if (self->how == KEEP)
+		order[0] = made->n > view->n ? (uint16_t)(made->n - 1) : order[0];
 	else if (!is_of(made, view))
 		return -ESTALE;
 	else
