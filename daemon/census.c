@@ -48,7 +48,8 @@ static void census_note_death(struct census *census, const struct counters_death
 	if (death->running_seq[0] != 0) {
 		(void)snprintf(note, sizeof note, "process %d (%.31s) died %s", death->pid,
 			       death->program,
-			       death->was_loading ? "while it loaded it or prepared a view" : "in its route()");
+			       death->was_loading ? "while it loaded it or prepared a view"
+						  : "in its route()");
 		for (size_t i = 0; i < COUNTERS_DEATH_SEQS && death->running_seq[i] != 0; i++)
 			census->convict(census->arg, death->running_seq[i], note);
 		return;

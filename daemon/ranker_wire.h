@@ -82,8 +82,8 @@ struct trial {
 	uint32_t *phase;
 };
 
-/** Ask rank(), prepare() and route() on made-up services, then on this image's instance (image NULL: not). 0
- * or < 0 with err. [child] */
+/** Ask rank(), prepare() and route() on made-up services, then on this image's instance (image
+ * NULL: not). 0 or < 0 with err. [child] */
 int ranker_trial(const struct trial *trial, const struct image_header *image, uint32_t instance,
 		 struct err *err);
 

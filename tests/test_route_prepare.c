@@ -166,6 +166,30 @@ Test(route_prepare, a_coming_router_prepares_when_it_has_come)
 	desk_close(&d, "rc");
 }
 
+/* It stays loaded, and no view has what was prepared: there is nothing to hand on. */
+Test(route_prepare, a_router_that_leaves_office_and_comes_again_prepares_anew)
+{
+	struct desk d;
+	struct plan_side router;
+
+	desk_open(&d, "share");
+	router = d.s.orders->router;
+	scene_attach(&d.s);
+	scene_publish(&d.s);
+	expect_asked(&d, "op");
+	d.s.orders->router.plugin = NULL;
+	d.s.plan->coming = router;
+	d.s.plan->coming.flags |= IMAGE_IS_COMING;
+	scene_publish(&d.s);
+	expect_asked(&d, "r");
+	d.s.orders->router = router;
+	d.s.plan->coming.plugin = NULL;
+	scene_publish(&d.s);
+	expect_asked(&d, "p");
+	expect_prepared(&d, true);
+	desk_close(&d, "rc");
+}
+
 /*** Nothing prepared ***/
 
 Test(route_prepare, a_view_without_anything_is_routed_without)
@@ -198,7 +222,7 @@ Test(route_prepare, a_failure_is_told_once_and_the_router_is_asked_all_the_same)
 	publish_weight(&d, 1);
 	expect_prepared(&d, false);
 	cr_expect_eq(d.s.run.n_said, 2);
-	expect_asked(&d, "opr");
+	expect_asked(&d, "opbr");
 	desk_close(&d, "c");
 }
 
@@ -268,6 +292,23 @@ Test(route_prepare, what_a_thread_is_routing_with_stays_and_other_views_are_rele
 	cr_refresh(d.s.cr);
 	expect_asked(&d, "rc");
 	desk_close(&d, "");
+}
+
+/* What a view further back has is not handed on, though it is still there. */
+Test(route_prepare, a_view_after_a_failure_is_prepared_from_nothing)
+{
+	struct slow_call slow;
+	struct desk d;
+
+	desk_open(&d, "fail");
+	scene_attach(&d.s);
+	publish_weight(&d, 2);
+	slow_start(&slow, &d);
+	publish_weight(&d, 1);
+	publish_weight(&d, 2);
+	expect_asked(&d, "opbp");
+	slow_end(&slow);
+	desk_close(&d, "rrc");
 }
 
 /* The child's copy is its own: it shares, makes and releases without a look at its parent. */

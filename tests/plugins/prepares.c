@@ -19,7 +19,8 @@ static const char *const hows[] = { "anew", "share",         "nothing", "fail", 
 static const struct cr_option options[] = {
 	{ "how", CR_CHOICE, "share", 0, 0, hows, "what prepare() does" },
 	{ "report_to", CR_INT, "-1", 0, 0, NULL,
-	  "descriptor: 'o' opened, 'p' prepared anew, 's' shared, 'r' released, 'c' closed" },
+	  "descriptor: 'o' opened, 'p' prepared anew, 's' shared, 'b' the view before has "
+	  "something, 'r' released, 'c' closed" },
 	{ .name = NULL },
 };
 
@@ -102,6 +103,8 @@ static int prepare(const void *arg, const struct cr_view *view, const void *prev
 	case NOTHING:
 		return 0;
 	case FAIL:
+		if (before != NULL)
+			report(self, 'b');
 		*out = self; /* of no account: it failed */
 		return view->weight[0] == 1 ? -ENOSPC : make(self, view, out);
 	case CRASH:
