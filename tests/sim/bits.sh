@@ -22,7 +22,7 @@ build()
 
 	mkdir -p "$out"
 	"$cc" "${common[@]}" "${@:3}" -o "$out/routesim" tests/sim/*.c "$tmp"/core/*.o -ldl -lpthread &
-	for router in headroom hot_cold weighted_least_connections round_robin; do
+	for router in headroom hash hot_cold weighted_least_connections round_robin; do
 		"$cc" "${common[@]}" "${@:3}" -shared -o "$out/$router.so" "routers/$router.c" -lm
 	done
 	wait $!
@@ -33,7 +33,7 @@ run()
 {
 	local out=$tmp/$1 router
 
-	for router in headroom hot_cold weighted_least_connections; do
+	for router in headroom hash:mode=maglev hot_cold weighted_least_connections; do
 		"$out/routesim" --scenario tests/sim/scenarios/B1.conf --plugins "$out" \
 			--routers "$router+peers" --seeds 11-12 --no-header \
 			--set duration=120 --set poll_noise=0.05 --set burst_factor=1.5 \
