@@ -194,12 +194,33 @@ static uint16_t find_owner(const struct cr_view *view, uint64_t bucket)
 	return row;
 }
 
-/* Where a row stands in order, which is by row where nobody ranks; n: it is not there. */
-static size_t find_place(const uint16_t *order, size_t n, uint16_t row)
-{
-	size_t low = 0, high = n;
+/** The rows on offer: by row where nobody ranks, but nobody has to trust in that. */
+struct offer {
+	const uint16_t *order;
+	size_t n;
+	bool is_sorted, is_known; /* whether it is */
+};
 
-	if (row < n && order[row] == row)
+static bool is_sorted(struct offer *offer)
+{
+	size_t falls = 0;
+
+	if (offer->is_known)
+		return offer->is_sorted;
+	for (size_t i = 1; i < offer->n; i++) /* without a way out it is faster */
+		falls += offer->order[i] < offer->order[i - 1];
+	offer->is_sorted = falls == 0;
+	offer->is_known = true;
+	return offer->is_sorted;
+}
+
+/* Where a row stands in order; n: it is not there. */
+static size_t find_place(struct offer *offer, uint16_t row)
+{
+	const uint16_t *order = offer->order;
+	size_t low = 0, high = offer->n;
+
+	if (row < high && order[row] == row)
 		return row;
 	while (low < high) {
 		const size_t mid = (low + high) / 2;
@@ -211,7 +232,9 @@ static size_t find_place(const uint16_t *order, size_t n, uint16_t row)
 		else
 			high = mid;
 	}
-	for (low = 0; low < n && order[low] != row; low++)
+	if (is_sorted(offer))
+		return offer->n;
+	for (low = 0; low < offer->n && order[low] != row; low++)
 		continue;
 	return low;
 }
@@ -232,12 +255,13 @@ static void order_by_table(const struct maglev *table, const struct cr_view *vie
 {
 	const uint32_t step = (uint32_t)((hash >> 32) % (table->size - 1)) + 1;
 	const size_t wanted = n <= PLACES ? n - 1 : PLACES; /* nobody else can be the last */
+	struct offer offer = { .order = order, .n = n };
 	uint32_t entry = (uint32_t)(hash % table->size);
 	size_t at[PLACES] = { 0 }, found = 0;
 
 	for (int look = 0; look < LOOKS && found < wanted; look++) {
 		const uint16_t row = table->entry[entry];
-		const size_t place = find_place(order, n, row);
+		const size_t place = find_place(&offer, row);
 
 		if (place < n && !is_among(at, found, place) && !is_full(view, row, limit))
 			at[found++] = place;
