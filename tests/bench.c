@@ -326,13 +326,35 @@ static int result_judge(const struct bench_result *result)
 	return 0;
 }
 
+/* With --check: is every router as cheap as it has to be? */
+static int routers_judge(const struct bench_result *result)
+{
+	struct bench_verdict verdict[BENCH_ROUTERS_MAX];
+	const size_t n = bench_judge(result, verdict);
+	int status = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (verdict[i].is_cheap && verdict[i].is_linear)
+			continue;
+		fprintf(stderr,
+			"bench: %s: a call costs %.1f times as much as with round_robin (8 "
+			"servers; %g are allowed), and grows %.1f and %.1f times from 8 to 64 and "
+			"512 servers (8 are allowed)\n",
+			verdict[i].router, verdict[i].times[0], BENCH_TIMES_AT_MOST,
+			verdict[i].growth[0], verdict[i].growth[1]);
+		status = 1;
+	}
+	return status;
+}
+
 /*** The program ***/
 
 static void usage(int status)
 {
-	fputs("usage: bench [--quick] [--json]\n"
+	fputs("usage: bench [--quick] [--json] [--check]\n"
 	      "  --quick  a few seconds: shows that it works, the figures are rough\n"
-	      "  --json   for programs: all figures with their quartiles\n",
+	      "  --json   for programs: all figures with their quartiles\n"
+	      "  --check  fail if a router costs more than it may beside round_robin\n",
 	      status == 0 ? stdout : stderr);
 	exit(status);
 }
@@ -342,7 +364,8 @@ int main(int argc, char **argv)
 	static struct bench_result result;
 	static struct bench_list list;
 	const struct pace *pace = &full_pace;
-	bool is_json = false;
+	bool is_json = false, is_checked = false;
+	int status;
 	struct pool pool = { 0 };
 
 	for (int i = 1; i < argc; i++) {
@@ -350,12 +373,15 @@ int main(int argc, char **argv)
 			pace = &quick_pace;
 		else if (strcmp(argv[i], "--json") == 0)
 			is_json = true;
+		else if (strcmp(argv[i], "--check") == 0)
+			is_checked = true;
 		else
 			usage(strcmp(argv[i], "--help") == 0 ? 0 : 2);
 	}
 	struct bench_calls *calls = bench_calls_new(&list);
 	struct bench_naive *naive = bench_naive_new(&list);
 	struct bench_publish *publish = bench_publish_new(&list);
+	struct bench_routers *routers = bench_routers_new(&list);
 
 	result_lay_out(&result, &list);
 	/* Children are forked before there is a second thread. */
@@ -365,8 +391,10 @@ int main(int argc, char **argv)
 	pool_close(&pool);
 	result_sum_up(&result);
 	(is_json ? bench_print_json : bench_print_table)(&result);
+	bench_routers_free(routers);
 	bench_publish_free(publish);
 	bench_naive_free(naive);
 	bench_calls_free(calls);
-	return result_judge(&result);
+	status = is_checked ? routers_judge(&result) : 0;
+	return result_judge(&result) != 0 ? 1 : status;
 }
