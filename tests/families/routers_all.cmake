@@ -1,0 +1,15 @@
+# What every router of the build keeps: the tests find them by themselves.
+unit_test(routers_all SOURCES core/plugin.c core/elf.c core/option.c core/text.c core/err.c LIBS m)
+unit_test(routers_lives SOURCES ${library})
+set(all_routers "")
+foreach(source ${router_sources})
+	cmake_path(GET source STEM router)
+	string(APPEND all_routers "${router},")
+	foreach(name routers_all routers_lives)
+		add_dependencies(test_${name} ${router})
+	endforeach()
+endforeach()
+foreach(name routers_all routers_lives)
+	target_compile_definitions(test_${name} PRIVATE PLUGINS_DIR="${CMAKE_BINARY_DIR}/plugins.d"
+		ROUTERS="${all_routers}")
+endforeach()
