@@ -71,9 +71,28 @@ static _Atomic uint64_t *row_running(struct counters_row *row, uint32_t thread)
 	return &row->running[i % 16 * 8 + i / 16];
 }
 
+/* The view for a dry call: what the router adds to its words must not take turns away from calls,
+ * nor count as one. bank: 1 for the default. */
+static struct cr_view view_for_dry(struct cr_thread *thread, const struct side *side, size_t bank)
+{
+	struct dry_words *dry = &thread->dry[bank];
+	struct cr_view view = *side->view;
+
+	if (view.shared == NULL)
+		return view;
+	if (dry->key != side->instance->key || dry->generation != view.generation) {
+		dry->key = side->instance->key;
+		dry->generation = view.generation;
+		for (size_t i = 0; i < side->guest->plugin->router.shared_words; i++)
+			dry->word[i] = __atomic_load_n(&view.shared[i], __ATOMIC_RELAXED);
+	}
+	view.shared = dry->word;
+	return view;
+}
+
 /* If the process dies inside route(), the word says in whose. */
 static int side_run(struct cr_thread *thread, const struct world *world, const struct side *side,
-		    const struct cr_call *call, size_t n)
+		    const struct cr_view *view, const struct cr_call *call, size_t n)
 {
 	const struct mapping *mapping = world_counted(thread, world);
 	struct counters_row *row = mapping != NULL ? counters_row(mapping->counters) : NULL;
@@ -85,7 +104,7 @@ static int side_run(struct cr_thread *thread, const struct world *world, const s
 	if (running != NULL)
 		atomic_store_explicit(running, side->instance->seq, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	got = side->guest->plugin->router.route(side->guest->instance.self, side->view, call,
+	got = side->guest->plugin->router.route(side->guest->instance.self, view, call,
 						thread->order, n);
 	atomic_signal_fence(memory_order_seq_cst);
 	if (running != NULL)
@@ -98,10 +117,16 @@ static enum cr_reason side_route(struct cr_thread *thread, const struct world *w
 				 const struct cr_call *call, struct answer *answer)
 {
 	const uint16_t *published = image_order(world->image, side->choice);
+	const struct cr_view *view = side->view;
+	struct cr_view dry;
 	int got;
 
+	if (thread->is_dry) {
+		dry = view_for_dry(thread, side, side == &spot->preset);
+		view = &dry;
+	}
 	memcpy(thread->order, published, spot->n_usable * sizeof *published);
-	got = side_run(thread, world, side, call, spot->n_usable);
+	got = side_run(thread, world, side, view, call, spot->n_usable);
 	if (got == CR_DEFAULT)
 		return CR_REASON_ROUTER_DEFAULT;
 	if (got == CR_REFUSE)
@@ -353,7 +378,9 @@ int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *ca
 {
 	const struct world *world = world_enter(thread);
 
+	thread->is_dry = true;
 	world_route(thread, world, service, call, ticket);
+	thread->is_dry = false;
 	world_leave(thread);
 	return (int)ticket->n;
 }
