@@ -158,6 +158,26 @@ Test(all_routers, have_no_favourite_among_equal_servers)
 	}
 }
 
+/* Weights 1, 1 are the commonest of all. */
+Test(all_routers, use_both_of_two_equal_servers)
+{
+	unsigned first[2];
+
+	EACH_FOUND(one)
+	{
+		for (int is_known = 0; is_known < 2; is_known++) {
+			begin(one, 2);
+			if (is_known)
+				know_all();
+			rank_again();
+			count_decisions(1000, BIG_CALL, first);
+			cr_expect(first[0] > 430 && first[0] < 570, "%s %s: %u", one->name,
+				  one->packed, first[0]);
+			unload();
+		}
+	}
+}
+
 Test(all_routers, have_no_favourite_where_all_metrics_are_nan)
 {
 	unsigned first[8];
@@ -217,6 +237,105 @@ Test(all_routers, send_nothing_to_weight_0_if_they_look_at_weights)
 				cr_expect_eq(first[0] + first[2], 0, "%s %s: %u and %u", one->name,
 					     one->packed, first[0], first[2]);
 			}
+			unload();
+		}
+	}
+}
+
+/* Nobody spins, divides by it, or takes the first: the core does not offer such servers. */
+Test(all_routers, have_no_favourite_where_all_weights_are_0)
+{
+	unsigned first[8];
+
+	EACH_FOUND(one)
+	{
+		begin(one, 8);
+		know_all();
+		memset(fleet.weight, 0, sizeof fleet.weight);
+		rank_again();
+		for (int tier = 0; tier < 2 && one->has_route; tier++) {
+			count_decisions(CALLS, tier * BIG_CALL, first);
+			expect_no_favourite(first, "weight 0");
+		}
+		unload();
+	}
+}
+
+Test(all_routers, reach_a_server_of_the_smallest_weight_but_rarely)
+{
+	unsigned first[3];
+
+	EACH_FOUND(one)
+	{
+		if (!one->has_route || !looks_at_weights(one))
+			continue;
+		begin(one, 3);
+		know_all();
+		fleet.weight[0] = fleet.weight[2] = 100;
+		rank_again();
+		count_decisions(20100, 0, first); /* 100 are its share */
+		cr_expect(first[1] > 60 && first[1] < 140, "%s %s: %u", one->name, one->packed,
+			  first[1]);
+		unload();
+	}
+}
+
+/*** Values and views that are not to be trusted ***/
+
+/* A failed, infinite, negative or reset metric never makes a server the best of all. */
+Test(all_routers, send_no_flood_where_a_metric_has_failed)
+{
+	static const double bad[] = { UNKNOWN, INFINITY, -INFINITY, -1, 0, 1e300 };
+	unsigned first[5];
+
+	EACH_FOUND(one)
+	{
+		for (size_t b = 0; b < sizeof bad / sizeof *bad && one->has_route; b++) {
+			begin(one, 5);
+			know_all();
+			for (size_t k = 0; plugin_metric(&plugin->router, k) != NULL; k++)
+				fleet.value[k][4] = bad[b];
+			rank_again();
+			for (int tier = 0; tier < 2; tier++) {
+				count_decisions(2000, tier * BIG_CALL, first);
+				cr_expect_lt(first[4], 800, "%s %s: %u of 2000 with %g", one->name,
+					     one->packed, first[4], bad[b]);
+			}
+			unload();
+		}
+	}
+}
+
+/* 40 calls arrive between two polls; one server looks a good deal emptier than the others. */
+Test(all_routers, spread_a_burst_on_one_view)
+{
+	EACH_FOUND(one)
+	{
+		for (int tier = 0; tier < 2 && one->has_route; tier++) {
+			unsigned most = 0;
+
+			begin(one, 8);
+			know_all();
+			for (size_t k = 0; plugin_metric(&plugin->router, k) != NULL; k++) {
+				const char *name = plugin_metric(&plugin->router, k);
+
+				if (strstr(name, "used") != NULL)
+					fleet.value[k][5] = GIB;
+				else if (strstr(name, "free") != NULL)
+					fleet.value[k][5] = 3 * GIB;
+			}
+			rank_again();
+			for (int call = 0; call < 40; call++) {
+				struct cr_live *live;
+
+				decide((struct cr_call){ .cost_bytes = tier * BIG_CALL });
+				live = &fleet.shared->live[fleet.order[0]];
+				live->inflight_bytes += tier * BIG_CALL;
+				if (++live->inflight > most)
+					most = live->inflight;
+			}
+			cr_expect_leq(most, 20, "%s %s, cost %d: %u of 40", one->name, one->packed,
+				      tier, most);
 			unload();
 		}
 	}

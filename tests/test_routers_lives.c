@@ -134,3 +134,41 @@ Test(all_routers, leave_nothing_in_progress_after_a_million_lives, .timeout = 10
 	}
 	cr_expect_geq(n_lives, LIVES);
 }
+
+/* A connection is refused by every server: each is tried once, none a second time, and then it
+ * ends. */
+Test(all_routers, lead_a_retry_to_each_other_server_once_and_then_end)
+{
+	static struct life life;
+
+	find_routers();
+	for (size_t r = 0; r < n_found; r++) {
+		life_open(&life, &found[r]);
+		for (unsigned i = 0; i < SERVERS; i++)
+			life.plan->server[i].flags = 0;
+		run_publish(&life.run, life.plan);
+		cr_refresh(life.cr);
+		for (unsigned k = 0; k < 100; k++) {
+			const struct cr_server *server;
+			unsigned tried = 0, n = 1;
+
+			begin_call(&life, 0);
+			server = cr_first(&life.ticket[0]);
+			tried |= 1u << (server->name[2] - '1');
+			for (; n <= SERVERS; n++) {
+				server = cr_next(life.thread, &life.ticket[0],
+						 CR_REFUSED_CONNECTION);
+				if (server == NULL)
+					break;
+				cr_assert_eq(tried & 1u << (server->name[2] - '1'), 0, "%s: %s",
+					     found[r].name, server->name);
+				tried |= 1u << (server->name[2] - '1');
+			}
+			cr_expect_eq(n, SERVERS, "%s: %u", found[r].name, n);
+			cr_expect_eq(tried, 0xff);
+			cr_end(life.thread, &life.ticket[0], CR_REFUSED_CONNECTION, -1);
+		}
+		expect_nothing(&life, found[r].name);
+		life_close(&life);
+	}
+}
