@@ -72,10 +72,10 @@ static _Atomic uint64_t *row_running(struct counters_row *row, uint32_t thread)
 }
 
 /* The view for a dry call: what the router adds to its words must not take turns away from calls,
- * nor count as one. bank: 1 for the default. */
-static struct cr_view view_for_dry(struct cr_thread *thread, const struct side *side, size_t bank)
+ * nor count as one. Router and default have banks of their own, two each. */
+static struct cr_view view_for_dry(struct cr_thread *thread, const struct side *side)
 {
-	struct dry_words *dry = &thread->dry[bank];
+	struct dry_words *dry = &thread->dry[side->instance->shared_bank / 2 % 2];
 	struct cr_view view = *side->view;
 
 	if (view.shared == NULL)
@@ -92,13 +92,19 @@ static struct cr_view view_for_dry(struct cr_thread *thread, const struct side *
 
 /* If the process dies inside route(), the word says in whose. */
 static int side_run(struct cr_thread *thread, const struct world *world, const struct side *side,
-		    const struct cr_view *view, const struct cr_call *call, size_t n)
+		    const struct cr_call *call, size_t n)
 {
 	const struct mapping *mapping = world_counted(thread, world);
 	struct counters_row *row = mapping != NULL ? counters_row(mapping->counters) : NULL;
+	const struct cr_view *view = side->view;
 	_Atomic uint64_t *running = NULL;
+	struct cr_view dry;
 	int got;
 
+	if (thread->is_dry) {
+		dry = view_for_dry(thread, side);
+		view = &dry;
+	}
 	if (row != NULL)
 		running = row_running(row, thread->number);
 	if (running != NULL)
@@ -117,16 +123,10 @@ static enum cr_reason side_route(struct cr_thread *thread, const struct world *w
 				 const struct cr_call *call, struct answer *answer)
 {
 	const uint16_t *published = image_order(world->image, side->choice);
-	const struct cr_view *view = side->view;
-	struct cr_view dry;
 	int got;
 
-	if (thread->is_dry) {
-		dry = view_for_dry(thread, side, side == &spot->preset);
-		view = &dry;
-	}
 	memcpy(thread->order, published, spot->n_usable * sizeof *published);
-	got = side_run(thread, world, side, view, call, spot->n_usable);
+	got = side_run(thread, world, side, call, spot->n_usable);
 	if (got == CR_DEFAULT)
 		return CR_REASON_ROUTER_DEFAULT;
 	if (got == CR_REFUSE)

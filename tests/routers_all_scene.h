@@ -75,6 +75,14 @@ static inline void know_all(void)
 		know(i);
 }
 
+/* What a data plane does with a new view before calls see it. */
+static inline void see_view(void)
+{
+#if CR_ABI_MINOR >= 1
+	prepare(&fleet.view);
+#endif
+}
+
 /* The list of the next call is in fleet.order: who was offered, each once, nobody else. */
 static inline void decide(struct cr_call call)
 {
@@ -84,6 +92,7 @@ static inline void decide(struct cr_call call)
 	call.now_ns = fleet.view.taken_ns;
 	call.random = cr_draw(&fleet.draw);
 	memcpy(fleet.order, fleet.published, sizeof fleet.order);
+	see_view();
 	if (asked->has_route)
 		got = plugin->router.route(instance.self, &fleet.view, &call, fleet.order,
 					   fleet.n_offered);

@@ -441,6 +441,7 @@ Test(all_routers, keep_their_word_in_four_threads_of_each_of_two_processes)
 		begin(one, 8);
 		know_all();
 		rank_again();
+		see_view();
 		work_everywhere(decide_and_hold, count);
 		for (size_t i = 0; i < 8 && one->has_route; i++) /* 2000 are its share */
 			cr_expect(count[i] > 200 && count[i] < 6000, "%s %s: server %zu: %u",

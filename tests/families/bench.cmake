@@ -18,4 +18,4 @@ foreach(source ${router_sources})
 endforeach()
 
 add_test(NAME bench.runs COMMAND bench --quick)
-set_tests_properties(bench.runs PROPERTIES LABELS "scene;heavy" TIMEOUT 60)
+set_tests_properties(bench.runs PROPERTIES LABELS "scene;heavy" TIMEOUT 120)
