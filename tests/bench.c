@@ -58,7 +58,7 @@ struct pool {
 	const struct bench_subject *subject; /* NULL: the second thread may go */
 	int64_t slice_ns;
 	double ns[BENCH_THREADS]; /* per call */
-	bool is_pinned;
+	bool is_pinned, is_alone; /* alone: one thread measures, the other sleeps */
 	_Atomic unsigned n_ready;
 	_Atomic bool is_over, is_disturbed;
 };
@@ -107,12 +107,23 @@ static bool pin(unsigned index)
 	return false;
 }
 
+/* How much of the time the thread had the processor. Alone it waits for nobody else: what another
+ * program took is no part of a call. */
+static double usage_share(struct usage from, struct usage to)
+{
+	const double cpu = (double)(to.cpu_ns - from.cpu_ns),
+		     wall = (double)(to.wall_ns - from.wall_ns);
+
+	return cpu > 0 && cpu < wall ? cpu / wall : 1;
+}
+
 /* Until the first one's time is up: nobody goes on alone. */
 static double slice_run(struct pool *pool, const struct bench_subject *subject, unsigned index,
 			int64_t slice_ns)
 {
 	const struct usage start = usage_now();
 	int64_t spent = 0, calls = 0;
+	struct usage end;
 
 	do {
 		spent += subject->run(subject, index, subject->batch);
@@ -120,9 +131,10 @@ static double slice_run(struct pool *pool, const struct bench_subject *subject, 
 	} while (clock_now_ns() - start.wall_ns < slice_ns &&
 		 !atomic_load_explicit(&pool->is_over, memory_order_relaxed));
 	atomic_store_explicit(&pool->is_over, true, memory_order_relaxed);
-	if (usage_is_disturbed(start, usage_now()))
+	end = usage_now();
+	if (usage_is_disturbed(start, end))
 		atomic_store_explicit(&pool->is_disturbed, true, memory_order_relaxed);
-	return (double)spent / (double)calls;
+	return (double)spent / (double)calls * (pool->is_alone ? usage_share(start, end) : 1);
 }
 
 /* A thread that slept needs a while to wake up: nobody starts alone either. */
@@ -176,7 +188,8 @@ static double pool_run(struct pool *pool, const struct bench_subject *subject, u
 {
 	atomic_store_explicit(&pool->is_over, false, memory_order_relaxed);
 	atomic_store_explicit(&pool->is_disturbed, false, memory_order_relaxed);
-	if (threads == 1)
+	pool->is_alone = threads == 1;
+	if (pool->is_alone)
 		return slice_run(pool, subject, 0, slice_ns);
 	pool->subject = subject;
 	pool->slice_ns = slice_ns;

@@ -209,8 +209,10 @@ static void print_routers(const struct bench_result *result)
 		printf("  %-32s", verdict[i].router);
 		for (size_t k = 0; k < BENCH_ROUTER_SIZES; k++)
 			printf("%6.0f (%4.1fx)", verdict[i].ns[k], verdict[i].times[k]);
-		printf("   %s%s\n", verdict[i].is_cheap ? "PASS" : "above 5 times with 8 servers",
-		       verdict[i].is_linear ? "" : ", grows faster than the servers");
+		printf("   %s", verdict[i].is_cheap && verdict[i].is_linear ? "PASS" : "above:");
+		if (!verdict[i].is_cheap)
+			printf(" %g times with 8 servers;", BENCH_TIMES_AT_MOST);
+		puts(verdict[i].is_linear ? "" : " grows faster than the servers");
 	}
 }
 
