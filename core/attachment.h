@@ -40,6 +40,13 @@ enum said {
 	SAIDS
 };
 
+/** A router's shared words as the dry calls of one thread see and change them: those of the calls
+ * when it was first asked, and again with each published state. */
+struct dry_words {
+	uint64_t key, generation; /* of the instance, of the state; 0: none yet */
+	uint64_t word[CR_SHARED_WORDS_MAX];
+};
+
 /** A calling thread. Never freed before cr_detach(), but used again. */
 struct cr_thread {
 	_Alignas(64) _Atomic(struct world *) in; /* the world that this thread is in; NULL: none */
@@ -50,6 +57,8 @@ struct cr_thread {
 	uint16_t *order; /* [CR_NONE] scratch for route() */
 	uint32_t *seen;  /* [CR_NONE] */
 	_Atomic bool is_used;
+	bool is_dry;             /* while it is in cr_route_dry() */
+	struct dry_words dry[2]; /* of the router and of the default */
 	struct cr_thread *next;
 };
 

@@ -71,21 +71,46 @@ static _Atomic uint64_t *row_running(struct counters_row *row, uint32_t thread)
 	return &row->running[i % 16 * 8 + i / 16];
 }
 
+/* The view for a dry call: what the router adds to its words must not take turns away from calls,
+ * nor count as one. Router and default have banks of their own, two each. */
+static struct cr_view view_for_dry(struct cr_thread *thread, const struct side *side)
+{
+	struct dry_words *dry = &thread->dry[side->instance->shared_bank / 2 % 2];
+	struct cr_view view = *side->view;
+
+	if (view.shared == NULL)
+		return view;
+	if (dry->key != side->instance->key || dry->generation != view.generation) {
+		dry->key = side->instance->key;
+		dry->generation = view.generation;
+		for (size_t i = 0; i < side->guest->plugin->router.shared_words; i++)
+			dry->word[i] = __atomic_load_n(&view.shared[i], __ATOMIC_RELAXED);
+	}
+	view.shared = dry->word;
+	return view;
+}
+
 /* If the process dies inside route(), the word says in whose. */
 static int side_run(struct cr_thread *thread, const struct world *world, const struct side *side,
 		    const struct cr_call *call, size_t n)
 {
 	const struct mapping *mapping = world_counted(thread, world);
 	struct counters_row *row = mapping != NULL ? counters_row(mapping->counters) : NULL;
+	const struct cr_view *view = side->view;
 	_Atomic uint64_t *running = NULL;
+	struct cr_view dry;
 	int got;
 
+	if (thread->is_dry) {
+		dry = view_for_dry(thread, side);
+		view = &dry;
+	}
 	if (row != NULL)
 		running = row_running(row, thread->number);
 	if (running != NULL)
 		atomic_store_explicit(running, side->instance->seq, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	got = side->guest->plugin->router.route(side->guest->instance.self, side->view, call,
+	got = side->guest->plugin->router.route(side->guest->instance.self, view, call,
 						thread->order, n);
 	atomic_signal_fence(memory_order_seq_cst);
 	if (running != NULL)
@@ -353,7 +378,9 @@ int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *ca
 {
 	const struct world *world = world_enter(thread);
 
+	thread->is_dry = true;
 	world_route(thread, world, service, call, ticket);
+	thread->is_dry = false;
 	world_leave(thread);
 	return (int)ticket->n;
 }

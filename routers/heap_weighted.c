@@ -2,7 +2,8 @@
 #include "heap_history.h"
 #include "place.h"
 
-#define LEAST_RATIO 0.02 /* of its heap that even a full server counts with */
+#define LEAST_RATIO 0.02  /* of its heap that even a full server counts with */
+#define UNITS       100.0 /* a maximum so many times the others' is in another unit, or none */
 
 static const char *const needs[] = { "jvm_heap_max_bytes", NULL };
 static const char *const columns[] = { "share_bytes", NULL };
@@ -21,6 +22,31 @@ static double free_bytes(const struct cr_view *view, size_t i)
 	return room > least ? room : least;
 }
 
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A server that says its heap has no end would get every call. Of two servers nobody knows which
+ * one is wrong. scratch: of view->n. */
+static void disbelieve(const struct cr_view *view, double *share, double *scratch)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < view->n; i++)
+		if (!isnan(share[i]))
+			scratch[n++] = heap_read(view, i).max;
+	qsort(scratch, n, sizeof *scratch, compare);
+	for (size_t i = 0; n > 2 && i < view->n; i++) {
+		const double max = heap_read(view, i).max, median = scratch[n / 2];
+
+		if (max > median * UNITS || max < median / UNITS)
+			share[i] = (double)NAN;
+	}
+}
+
 static bool has_more(const struct cr_view *view, uint16_t a, uint16_t b, const void *arg)
 {
 	const double *share = arg;
@@ -34,12 +60,16 @@ static bool has_more(const struct cr_view *view, uint16_t a, uint16_t b, const v
 static int rank(void *self, const struct cr_view *view, uint16_t *order, size_t n,
 		double *const *column)
 {
-	double *share = column[0], sum = 0, usual;
+	double *share = column[0], *scratch = calloc(view->n, sizeof *scratch), sum = 0, usual;
 	size_t known = 0;
 
 	(void)self;
+	if (scratch == NULL)
+		return -ENOMEM;
 	for (size_t i = 0; i < view->n; i++)
 		share[i] = free_bytes(view, i);
+	disbelieve(view, share, scratch);
+	free(scratch);
 	for (size_t k = 0; k < n; k++) {
 		known += isnan(share[order[k]]) ? 0 : 1;
 		sum += isnan(share[order[k]]) ? 0 : share[order[k]];

@@ -58,7 +58,7 @@ struct pool {
 	const struct bench_subject *subject; /* NULL: the second thread may go */
 	int64_t slice_ns;
 	double ns[BENCH_THREADS]; /* per call */
-	bool is_pinned;
+	bool is_pinned, is_alone; /* alone: one thread measures, the other sleeps */
 	_Atomic unsigned n_ready;
 	_Atomic bool is_over, is_disturbed;
 };
@@ -107,12 +107,23 @@ static bool pin(unsigned index)
 	return false;
 }
 
+/* How much of the time the thread had the processor. Alone it waits for nobody else: what another
+ * program took is no part of a call. */
+static double usage_share(struct usage from, struct usage to)
+{
+	const double cpu = (double)(to.cpu_ns - from.cpu_ns),
+		     wall = (double)(to.wall_ns - from.wall_ns);
+
+	return cpu > 0 && cpu < wall ? cpu / wall : 1;
+}
+
 /* Until the first one's time is up: nobody goes on alone. */
 static double slice_run(struct pool *pool, const struct bench_subject *subject, unsigned index,
 			int64_t slice_ns)
 {
 	const struct usage start = usage_now();
 	int64_t spent = 0, calls = 0;
+	struct usage end;
 
 	do {
 		spent += subject->run(subject, index, subject->batch);
@@ -120,9 +131,10 @@ static double slice_run(struct pool *pool, const struct bench_subject *subject, 
 	} while (clock_now_ns() - start.wall_ns < slice_ns &&
 		 !atomic_load_explicit(&pool->is_over, memory_order_relaxed));
 	atomic_store_explicit(&pool->is_over, true, memory_order_relaxed);
-	if (usage_is_disturbed(start, usage_now()))
+	end = usage_now();
+	if (usage_is_disturbed(start, end))
 		atomic_store_explicit(&pool->is_disturbed, true, memory_order_relaxed);
-	return (double)spent / (double)calls;
+	return (double)spent / (double)calls * (pool->is_alone ? usage_share(start, end) : 1);
 }
 
 /* A thread that slept needs a while to wake up: nobody starts alone either. */
@@ -176,7 +188,8 @@ static double pool_run(struct pool *pool, const struct bench_subject *subject, u
 {
 	atomic_store_explicit(&pool->is_over, false, memory_order_relaxed);
 	atomic_store_explicit(&pool->is_disturbed, false, memory_order_relaxed);
-	if (threads == 1)
+	pool->is_alone = threads == 1;
+	if (pool->is_alone)
 		return slice_run(pool, subject, 0, slice_ns);
 	pool->subject = subject;
 	pool->slice_ns = slice_ns;
@@ -326,13 +339,35 @@ static int result_judge(const struct bench_result *result)
 	return 0;
 }
 
+/* With --check: is every router as cheap as it has to be? */
+static int routers_judge(const struct bench_result *result)
+{
+	struct bench_verdict verdict[BENCH_ROUTERS_MAX];
+	const size_t n = bench_judge(result, verdict);
+	int status = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (verdict[i].is_cheap && verdict[i].is_linear)
+			continue;
+		fprintf(stderr,
+			"bench: %s: a call costs %.1f times as much as with round_robin (8 "
+			"servers; %g are allowed), and grows %.1f and %.1f times from 8 to 64 and "
+			"512 servers (8 are allowed)\n",
+			verdict[i].router, verdict[i].times[0], BENCH_TIMES_AT_MOST,
+			verdict[i].growth[0], verdict[i].growth[1]);
+		status = 1;
+	}
+	return status;
+}
+
 /*** The program ***/
 
 static void usage(int status)
 {
-	fputs("usage: bench [--quick] [--json]\n"
+	fputs("usage: bench [--quick] [--json] [--check]\n"
 	      "  --quick  a few seconds: shows that it works, the figures are rough\n"
-	      "  --json   for programs: all figures with their quartiles\n",
+	      "  --json   for programs: all figures with their quartiles\n"
+	      "  --check  fail if a router costs more than it may beside round_robin\n",
 	      status == 0 ? stdout : stderr);
 	exit(status);
 }
@@ -342,7 +377,8 @@ int main(int argc, char **argv)
 	static struct bench_result result;
 	static struct bench_list list;
 	const struct pace *pace = &full_pace;
-	bool is_json = false;
+	bool is_json = false, is_checked = false;
+	int status;
 	struct pool pool = { 0 };
 
 	for (int i = 1; i < argc; i++) {
@@ -350,12 +386,15 @@ int main(int argc, char **argv)
 			pace = &quick_pace;
 		else if (strcmp(argv[i], "--json") == 0)
 			is_json = true;
+		else if (strcmp(argv[i], "--check") == 0)
+			is_checked = true;
 		else
 			usage(strcmp(argv[i], "--help") == 0 ? 0 : 2);
 	}
 	struct bench_calls *calls = bench_calls_new(&list);
 	struct bench_naive *naive = bench_naive_new(&list);
 	struct bench_publish *publish = bench_publish_new(&list);
+	struct bench_routers *routers = bench_routers_new(&list);
 
 	result_lay_out(&result, &list);
 	/* Children are forked before there is a second thread. */
@@ -365,8 +404,10 @@ int main(int argc, char **argv)
 	pool_close(&pool);
 	result_sum_up(&result);
 	(is_json ? bench_print_json : bench_print_table)(&result);
+	bench_routers_free(routers);
 	bench_publish_free(publish);
 	bench_naive_free(naive);
 	bench_calls_free(calls);
-	return result_judge(&result);
+	status = is_checked ? routers_judge(&result) : 0;
+	return result_judge(&result) != 0 ? 1 : status;
 }

@@ -11,7 +11,7 @@
 #include "snapshot.h"
 
 #define BENCH_THREADS      2
-#define BENCH_SUBJECTS_MAX 64
+#define BENCH_SUBJECTS_MAX 192
 #define BENCH_BATCH        64 /* calls between two looks at the clock */
 
 struct bench_subject;
@@ -52,7 +52,8 @@ _Noreturn void bench_die(const char *fmt, ...) CR_PRINTF(1, 2);
 struct bench_service {
 	char name[32];
 	unsigned n_servers;
-	const char *router; /* plugin, or NULL: none */
+	const char *router;  /* plugin, or NULL: none */
+	const char *options; /* of it, as "name: value, name: value", or NULL: none */
 };
 
 struct bench_stage {
@@ -96,6 +97,10 @@ struct bench_publish;
 struct bench_publish *bench_publish_new(struct bench_list *list);
 void bench_publish_free(struct bench_publish *publish);
 
+struct bench_routers;
+struct bench_routers *bench_routers_new(struct bench_list *list);
+void bench_routers_free(struct bench_routers *routers);
+
 /** The numbers of servers that calls are measured with. */
 #define BENCH_SIZES 4
 extern const unsigned bench_sizes[BENCH_SIZES];
@@ -138,6 +143,10 @@ struct bench_result {
 	struct bench_counts control, worst; /* worst: of all that libcallrouter does per call */
 };
 
+/** The cell of what was measured so; there has to be one. */
+const struct bench_cell *bench_find(const struct bench_result *result, const char *what,
+				    const char *variant, unsigned servers, unsigned threads);
+
 /** The median of n figures, which are sorted; also the quartiles. */
 double bench_median(double *figure, size_t n, double *low, double *high);
 
@@ -145,5 +154,26 @@ double bench_median(double *figure, size_t n, double *low, double *high);
 
 void bench_print_table(const struct bench_result *result);
 void bench_print_json(const struct bench_result *result);
+
+/*** bench_judge.c: what each router costs, beside round_robin ***/
+
+#define BENCH_ROUTER        "router" /* what such a subject measures */
+#define BENCH_ROUTERS_MAX   48
+#define BENCH_ROUTER_SIZES  3
+#define BENCH_TIMES_AT_MOST 5.0 /* round_robin, with 8 servers */
+
+/** The whole call with one router, on one thread, with 8, 64 and 512 servers. */
+struct bench_verdict {
+	const char *router; /* with its options */
+	double ns[BENCH_ROUTER_SIZES];
+	double times[BENCH_ROUTER_SIZES];      /* of round_robin with as many servers */
+	double growth[BENCH_ROUTER_SIZES - 1]; /* from 8 to 64 and from 64 to 512 servers */
+	bool is_cheap;                         /* times[0] is at most BENCH_TIMES_AT_MOST */
+	bool is_linear;                        /* no growth is more than that of the servers */
+};
+
+/** Judge all routers; returns how many there are, in the order in which they were added. */
+size_t bench_judge(const struct bench_result *result,
+		   struct bench_verdict verdict[BENCH_ROUTERS_MAX]);
 
 #endif

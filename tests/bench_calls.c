@@ -137,6 +137,7 @@ struct bench_calls *bench_calls_new(struct bench_list *list)
 		bench_die("no memory");
 	for (size_t i = 0; i < WAYS * BENCH_SIZES; i++) {
 		service[i].router = ways[i / BENCH_SIZES].router;
+		service[i].options = NULL;
 		service[i].n_servers = bench_sizes[i % BENCH_SIZES];
 		snprintf(service[i].name, sizeof service[i].name, "service%zu", i);
 	}

@@ -82,8 +82,8 @@ static void machine_print(const struct bench_result *result)
 
 /*** Figures ***/
 
-static const struct bench_cell *find(const struct bench_result *result, const char *what,
-				     const char *variant, unsigned servers, unsigned threads)
+const struct bench_cell *bench_find(const struct bench_result *result, const char *what,
+				    const char *variant, unsigned servers, unsigned threads)
 {
 	for (size_t i = 0; i < result->n_cells; i++) {
 		const struct bench_cell *cell = &result->cell[i];
@@ -112,9 +112,10 @@ static const struct comparison {
 static double ratio(const struct bench_result *result, const struct comparison *comparison,
 		    unsigned servers, unsigned threads)
 {
-	const struct bench_cell *naive = find(result, "naive", comparison->naive, servers, threads);
+	const struct bench_cell *naive =
+		bench_find(result, "naive", comparison->naive, servers, threads);
 	const struct bench_cell *ours =
-		find(result, comparison->ours, "rank-only", servers, threads);
+		bench_find(result, comparison->ours, "rank-only", servers, threads);
 	double ratios[BENCH_ROUNDS_MAX];
 
 	for (unsigned i = 0; i < result->rounds; i++)
@@ -166,8 +167,8 @@ static void print_calls(const struct bench_result *result, unsigned threads)
 	for (size_t r = 0; r < CALL_ROWS; r++) {
 		printf("  %-32s", call_rows[r].label);
 		for (size_t i = 0; i < BENCH_SIZES; i++)
-			printf("%9.0f", find(result, call_rows[r].what, call_rows[r].variant,
-					     bench_sizes[i], threads)
+			printf("%9.0f", bench_find(result, call_rows[r].what, call_rows[r].variant,
+						   bench_sizes[i], threads)
 						->median);
 		puts("");
 	}
@@ -187,11 +188,31 @@ static void print_state(const struct bench_result *result)
 	for (size_t r = 0; r < STATE_ROWS; r++) {
 		printf("  %-32s", state_rows[r].label);
 		for (size_t i = 0; i < 3; i++)
-			printf("%9.1f",
-			       find(result, state_rows[r].what, state_rows[r].variant, sizes[i], 1)
-					       ->median /
-				       1e3);
+			printf("%9.1f", bench_find(result, state_rows[r].what,
+						   state_rows[r].variant, sizes[i], 1)
+							->median /
+						1e3);
 		puts("");
+	}
+}
+
+static void print_routers(const struct bench_result *result)
+{
+	struct bench_verdict verdict[BENCH_ROUTERS_MAX];
+	const size_t n = bench_judge(result, verdict);
+
+	printf("\n%-34s", "whole call, ns; of round_robin's:");
+	for (size_t k = 0; k < BENCH_ROUTER_SIZES; k++)
+		printf("%6u %6s", bench_sizes[1 + k], "");
+	puts("");
+	for (size_t i = 0; i < n; i++) {
+		printf("  %-32s", verdict[i].router);
+		for (size_t k = 0; k < BENCH_ROUTER_SIZES; k++)
+			printf("%6.0f (%4.1fx)", verdict[i].ns[k], verdict[i].times[k]);
+		printf("   %s", verdict[i].is_cheap && verdict[i].is_linear ? "PASS" : "above:");
+		if (!verdict[i].is_cheap)
+			printf(" %g times with 8 servers;", BENCH_TIMES_AT_MOST);
+		puts(verdict[i].is_linear ? "" : " grows faster than the servers");
 	}
 }
 
@@ -210,6 +231,7 @@ void bench_print_table(const struct bench_result *result)
 	machine_print(result);
 	for (unsigned t = 1; t <= BENCH_THREADS; t++)
 		print_calls(result, t);
+	print_routers(result);
 	print_state(result);
 	puts("");
 	print_count("allocations", result->worst.allocations, result->control.allocations);
@@ -255,6 +277,29 @@ static json_t *ratios_json(const struct bench_result *result)
 	return out;
 }
 
+static json_t *routers_json(const struct bench_result *result)
+{
+	struct bench_verdict verdict[BENCH_ROUTERS_MAX];
+	const size_t n = bench_judge(result, verdict);
+	json_t *out = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		json_t *sizes = json_array();
+
+		for (size_t k = 0; k < BENCH_ROUTER_SIZES; k++)
+			json_array_append_new(sizes, json_pack("{si sf sf}", "servers",
+							       (int)bench_sizes[1 + k], "ns",
+							       verdict[i].ns[k], "times",
+							       verdict[i].times[k]));
+		json_array_append_new(
+			out, json_pack("{ss so s[ff] sb sb}", "router", verdict[i].router,
+				       "whole_call", sizes, "growth", verdict[i].growth[0],
+				       verdict[i].growth[1], "cheap", (int)verdict[i].is_cheap,
+				       "linear", (int)verdict[i].is_linear));
+	}
+	return out;
+}
+
 void bench_print_json(const struct bench_result *result)
 {
 	json_t *cells = json_array();
@@ -262,12 +307,12 @@ void bench_print_json(const struct bench_result *result)
 
 	for (size_t i = 0; i < result->n_cells; i++)
 		json_array_append_new(cells, cell_json(&result->cell[i], result->rounds));
-	out = json_pack("{ss so sI sI sI so so s{so so so so}}", "version", cr_version(), "machine",
-			machine_json(result), "slice_ns", (json_int_t)result->slice_ns, "repeated",
-			(json_int_t)result->n_repeated, "disturbed",
+	out = json_pack("{ss so sI sI sI so so so s{so so so so}}", "version", cr_version(),
+			"machine", machine_json(result), "slice_ns", (json_int_t)result->slice_ns,
+			"repeated", (json_int_t)result->n_repeated, "disturbed",
 			(json_int_t)result->n_disturbed, "figures", cells, "ratios",
-			ratios_json(result), "per_call", "allocations",
-			count_json(result->worst.allocations), "system_calls",
+			ratios_json(result), "routers", routers_json(result), "per_call",
+			"allocations", count_json(result->worst.allocations), "system_calls",
 			count_json(result->worst.system_calls), "control_allocations",
 			count_json(result->control.allocations), "control_system_calls",
 			count_json(result->control.system_calls));

@@ -115,7 +115,7 @@ struct bench_publish *bench_publish_new(struct bench_list *list)
 		bench_die("no memory");
 	for (int i = 0; i < SIZES; i++) {
 		struct place_of_news *place = &publish->place[i];
-		const struct bench_service service = { "orders", sizes[i], "heap_free" };
+		const struct bench_service service = { "orders", sizes[i], "heap_free", NULL };
 
 		bench_stage_open(&place->stage, sizes[i], &service, 1);
 		place->image = bench_stage_assemble(&place->stage);

@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "plugin.h"
 #include "text.h"
+#include "view.h"
 
 #define ROUTER_DEFAULT "round_robin"
 #define MIB            (1024.0 * 1024)
@@ -25,7 +26,8 @@ static void config_write_service(FILE *file, const struct bench_service *service
 	fprintf(file, "  - name: %s\n    default: " ROUTER_DEFAULT "\n    stale_after: 1h\n",
 		service->name);
 	if (service->router != NULL)
-		fprintf(file, "    router: %s\n", service->router);
+		fprintf(file, "    router: { plugin: %s, options: { %s } }\n", service->router,
+			service->options != NULL ? service->options : "");
 	fprintf(file, "    servers: [");
 	for (unsigned i = 0; i < service->n_servers; i++)
 		fprintf(file, "%sms%u", i == 0 ? "" : ", ", i);
@@ -139,33 +141,59 @@ static struct generation *stage_generation(struct bench_stage *stage, const char
 	return stage->generation[stage->n_generations++];
 }
 
-static int by_free_heap(const void *a, const void *b)
+struct image_header *bench_stage_assemble(struct bench_stage *stage)
 {
-	const double free_a = bench_free_bytes(*(const uint16_t *)a);
-	const double free_b = bench_free_bytes(*(const uint16_t *)b);
+	const struct assemble in = { .config = stage->config,
+				     .servers = stage->servers,
+				     .counters = stage->counters,
+				     .roster = stage->roster,
+				     .seats = stage->seats,
+				     .now_ns = clock_now_ns(),
+				     .generation = snapshot_generation(stage->writer) + 1 };
+	struct image_header *image = assemble(&in, NULL);
 
-	return (free_a < free_b) - (free_a > free_b);
+	if (image == NULL)
+		bench_die("cannot assemble an image");
+	return image;
 }
 
-/* What its ranker would have answered. */
-static void sitter_answer(struct sitter *sitter)
+/* What its ranker would do. */
+static void sitter_rank(struct bench_stage *stage, struct sitter *sitter,
+			const struct image_header *image)
 {
-	const size_t n = sitter->seat->n_rows;
+	const struct image_service *service = &image_services(image)[sitter->seat->service];
+	double *column[CR_COLUMNS_MAX];
+	struct plugin_instance instance;
+	struct plugin *plugin;
+	struct cr_view *view;
+	struct err err = { 0 };
 
-	sitter->order = calloc(n, sizeof *sitter->order);
-	if (sitter->order == NULL)
+	if (plugin_open(sitter->generation->path, NULL, &plugin, &err) < 0 ||
+	    plugin_instance_open(plugin, NULL, sitter->seat->service_name, sitter->options, NULL, 0,
+				 &instance, &err) < 0)
+		bench_die("%s", err.text);
+	view = view_new(image, service, NULL, NULL, &plugin->router, stage->counters);
+	sitter->n_columns = plugin_count(plugin->router.columns);
+	sitter->order = calloc(service->n_rows, sizeof *sitter->order);
+	sitter->column = calloc(sitter->n_columns * service->n_rows + 1, sizeof(double));
+	if (view == NULL || sitter->order == NULL || sitter->column == NULL)
 		bench_die("no memory");
-	for (size_t i = 0; i < n; i++)
-		sitter->order[i] = (uint16_t)i;
-	qsort(sitter->order, n, sizeof *sitter->order, by_free_heap);
-	sitter->n_order = n;
-	sitter->verdict = (int32_t)n;
+	for (size_t k = 0; k < sitter->n_columns; k++)
+		column[k] = sitter->column + k * view->n;
+	sitter->n_order = view_usable(image, service, sitter->order);
+	sitter->verdict =
+		plugin->router.rank(instance.self, view, sitter->order, sitter->n_order, column);
 	sitter->has_answer = true;
 	sitter->ranked_ns = clock_now_ns();
+	view_free(view);
+	plugin_instance_close(&instance);
+	plugin_close(plugin);
 }
 
 static void stage_fill_seats(struct bench_stage *stage)
 {
+	struct image_header *image;
+
 	for (size_t i = 0; i < stage->seats->n; i++) {
 		struct seat *seat = &stage->seats->seat[i];
 
@@ -175,9 +203,12 @@ static void stage_fill_seats(struct bench_stage *stage)
 				       seat_bank(seat), NULL);
 		if (seat->now == NULL)
 			bench_die("no memory");
-		if (sitter_ranks(seat->now))
-			sitter_answer(seat->now);
 	}
+	image = bench_stage_assemble(stage);
+	for (size_t i = 0; i < stage->seats->n; i++)
+		if (stage->seats->seat[i].now != NULL && sitter_ranks(stage->seats->seat[i].now))
+			sitter_rank(stage, stage->seats->seat[i].now, image);
+	free(image);
 }
 
 /*** The stage ***/
@@ -236,22 +267,6 @@ void bench_stage_close(struct bench_stage *stage)
 	servers_free(stage->servers);
 	config_free(stage->config);
 	folder_remove(stage->dir);
-}
-
-struct image_header *bench_stage_assemble(struct bench_stage *stage)
-{
-	const struct assemble in = { .config = stage->config,
-				     .servers = stage->servers,
-				     .counters = stage->counters,
-				     .roster = stage->roster,
-				     .seats = stage->seats,
-				     .now_ns = clock_now_ns(),
-				     .generation = snapshot_generation(stage->writer) + 1 };
-	struct image_header *image = assemble(&in, NULL);
-
-	if (image == NULL)
-		bench_die("cannot assemble an image");
-	return image;
 }
 
 void bench_stage_publish(struct bench_stage *stage, struct image_header *image)

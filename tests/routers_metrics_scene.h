@@ -241,14 +241,14 @@ static inline void *call_and_end(void *arg)
 	return NULL;
 }
 
-static inline void run_threads(unsigned process)
+static inline void run_threads(void *(*work)(void *), unsigned process)
 {
 	pthread_t thread[4];
 	unsigned worker[4];
 
 	for (unsigned t = 0; t < 4; t++) {
 		worker[t] = process * 4 + t;
-		if (pthread_create(&thread[t], NULL, call_and_end, &worker[t]) != 0)
+		if (pthread_create(&thread[t], NULL, work, &worker[t]) != 0)
 			_exit(1);
 	}
 	for (unsigned t = 0; t < 4; t++)
@@ -256,8 +256,8 @@ static inline void run_threads(unsigned process)
 	_exit(0);
 }
 
-/* 160,000 calls from everywhere at once; how many each server got. */
-static inline void call_from_everywhere(unsigned *count)
+/* Do this in all threads at once; how many calls each server got. */
+static inline void work_everywhere(void *(*work)(void *), unsigned *count)
 {
 	pid_t child[2];
 	int status;
@@ -266,7 +266,7 @@ static inline void call_from_everywhere(unsigned *count)
 		child[p] = fork();
 		cr_assert_neq(child[p], -1);
 		if (child[p] == 0)
-			run_threads(p);
+			run_threads(work, p);
 	}
 	for (unsigned p = 0; p < 2; p++) {
 		cr_assert_eq(waitpid(child[p], &status, 0), child[p]);
@@ -278,6 +278,12 @@ static inline void call_from_everywhere(unsigned *count)
 			count[i] += fleet.shared->first[w][i];
 		cr_expect_eq(fleet.shared->live[i].inflight, 0);
 	}
+}
+
+/* 160,000 calls from everywhere at once. */
+static inline void call_from_everywhere(unsigned *count)
+{
+	work_everywhere(call_and_end, count);
 }
 
 #endif

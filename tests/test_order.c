@@ -130,6 +130,23 @@ Test(order, rotates_by_any_number_of_places)
 	cr_order_rotate(NULL, 0, 3);
 }
 
+/* It moves blocks where one of the two parts is short, and single entries where both are long. */
+Test(order, rotates_few_and_many_entries_alike)
+{
+	static const size_t sizes[] = { 1, 2, 8, 255, 256, 257, 511, 512, 513, 514, 1500 };
+	static uint16_t order[1500];
+
+	for (size_t s = 0; s < COUNT(sizes); s++)
+		for (size_t by = 0; by < sizes[s]; by++) {
+			for (size_t i = 0; i < sizes[s]; i++)
+				order[i] = (uint16_t)(7 * i);
+			cr_order_rotate(order, sizes[s], by);
+			for (size_t i = 0; i < sizes[s]; i++)
+				cr_assert_eq(order[i], (uint16_t)(7 * ((by + i) % sizes[s])),
+					     "%zu of %zu", by, sizes[s]);
+		}
+}
+
 Test(order, reverses)
 {
 	static const uint16_t even[] = { 3, 2, 1, 0 }, odd[] = { 2, 1, 0 };

@@ -218,6 +218,76 @@ Test(route_lists, a_dry_call_decides_the_same_and_counts_nothing)
 	scene_close(&s);
 }
 
+/* A shadow must not take turns away from calls; among themselves its calls take turns, too. */
+Test(route_lists, a_dry_call_leaves_the_words_of_its_router_alone)
+{
+	static const char *const lists[] = { "ms1 ms2 ms3", "ms2 ms3 ms1", "ms3 ms1 ms2" };
+	struct scene s;
+	char path[512];
+
+	scene_open(&s, 3);
+	(void)snprintf(path, sizeof path, "%s", run_stage(&s.run, PLUGINS_DIR, "round_robin", 3));
+	s.orders->router = plan_route("round_robin", path, 9);
+	s.orders->router.shared_words = 1;
+	scene_attach(&s);
+	scene_publish(&s);
+	run_service(&s.run, "orders")->shared[0][0] = 3;
+	for (unsigned call = 0; call < 6; call++) {
+		expect_call(&s, lists[call % 3], CR_ROUTER_DECIDED, CR_REASON_NONE);
+		run_publish(&s.run, s.plan); /* the shadow sees it as it is now */
+		cr_refresh(s.cr);
+		for (unsigned dry = 1; dry < 8; dry++) {
+			cr_route_dry(s.thread, s.service, &s.call, &s.ticket);
+			cr_expect_str_eq(list_of(&s.ticket), lists[(call + dry) % 3]);
+		}
+	}
+	cr_expect_eq(run_service(&s.run, "orders")->shared[0][0], 3 + 6);
+	scene_close(&s);
+}
+
+/* Its answer must be the next call's to show anything, with other routers in between, too. */
+Test(route_lists, a_dry_call_of_one_service_does_not_play_with_the_words_of_another)
+{
+	struct scene s;
+	char path[512];
+
+	scene_open(&s, 3);
+	(void)snprintf(path, sizeof path, "%s", run_stage(&s.run, PLUGINS_DIR, "round_robin", 3));
+	s.orders->router = plan_route("round_robin", path, 9);
+	s.orders->router.shared_words = 1;
+	s.plan->n_services = 2;
+	s.plan->service[1] = *s.orders;
+	s.plan->service[1].router.key = 10;
+	s.plan->service[1].router.seq = s.orders->router.seq;
+	(void)snprintf(s.plan->service[1].name, sizeof s.plan->service[1].name, "stock");
+	scene_attach(&s);
+	scene_publish(&s);
+	run_service(&s.run, "orders")->shared[0][0] = 3;
+	run_service(&s.run, "stock")->shared[0][0] = 5;
+	cr_route_dry(s.thread, s.service, &s.call, &s.ticket);
+	cr_expect_str_eq(list_of(&s.ticket), "ms1 ms2 ms3");
+	cr_route_dry(s.thread, cr_service(s.cr, "stock"), &s.call, &s.ticket);
+	cr_expect_str_eq(list_of(&s.ticket), "ms3 ms1 ms2");
+	cr_expect_eq(run_service(&s.run, "orders")->shared[0][0], 3);
+	cr_expect_eq(run_service(&s.run, "stock")->shared[0][0], 5);
+	scene_close(&s);
+}
+
+/* The pool of one that a gate closed to all calls because its only metric was old. */
+Test(route_lists, the_only_server_is_listed_though_all_that_is_known_of_it_is_stale)
+{
+	struct scene s;
+
+	scene_open(&s, 1);
+	scene_attach(&s);
+	s.orders->router = ranked(&s, NULL);
+	s.orders->router.fresh_until_ns = NOW_NS - 1;
+	s.orders->preset = s.orders->router;
+	scene_publish(&s);
+	expect_call(&s, "ms1", CR_DEFAULT_DECIDED, CR_REASON_STALE);
+	scene_close(&s);
+}
+
 Test(route_lists, services_have_4096_numbers_and_names_of_63_letters)
 {
 	char name[80];

@@ -155,6 +155,31 @@ Test(heap_weighted, shares_evenly_if_most_heaps_are_unknown_or_nonsense)
 	unload();
 }
 
+/* Some exporters say 2^63 - 1 where no maximum is set. */
+Test(heap_weighted, disbelieves_a_maximum_that_is_a_hundredfold_of_the_others)
+{
+	static const struct {
+		double max, share;
+	} cases[] = {
+		{ 9223372036854775807.0, 2 * GIB }, /* as the others on average */
+		{ 401 * GIB, 2 * GIB },
+		{ 399 * GIB, 398 * GIB },
+		{ 0.039 * GIB, 2 * GIB },
+	};
+
+	for (size_t c = 0; c < COUNT(cases); c++) {
+		load("heap_weighted", "");
+		set_fleet(4);
+		for (size_t i = 0; i < 3; i++)
+			put_heap(i, 4 * GIB, 2 * GIB);
+		put_heap(3, cases[c].max, cases[c].max > GIB ? GIB : 0);
+		rank_now();
+		expect_near(shown("share_bytes", 3), cases[c].share);
+		expect_near(shown("share_bytes", 0), 2 * GIB);
+		unload();
+	}
+}
+
 Test(heap_weighted, is_not_asked_without_the_maximum)
 {
 	load("heap_weighted", "");

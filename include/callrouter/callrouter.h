@@ -115,7 +115,11 @@ CR_PUBLIC void cr_thread_free(struct cr_thread *thread);
 CR_PUBLIC int cr_route(struct cr_thread *thread, int service, const struct cr_call *call,
 		       struct cr_ticket *ticket);
 
-/** The same decision, counted nowhere and reserving nothing; must not be ended. [call] */
+/**
+ * The same decision, counted nowhere and reserving nothing; must not be ended. Routers with shared
+ * words get a copy of them, which only dry calls of this thread change, until the next published
+ * state. [call]
+ */
 CR_PUBLIC int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *call,
 			   struct cr_ticket *ticket);
 

@@ -64,14 +64,30 @@ static inline void cr_order_reverse(uint16_t *order, size_t n)
 	}
 }
 
+#define CR_ROTATE_ROOM 256 /* entries that cr_order_rotate() sets aside */
+
 /** Rotate order so that the entry at place by % n comes first. [any] */
 static inline void cr_order_rotate(uint16_t *order, size_t n, uint64_t by)
 {
-	if (n < 2 || by % n == 0)
+	const size_t left = n > 1 ? (size_t)(by % n) : 0, right = n - left;
+	uint16_t aside[CR_ROTATE_ROOM];
+
+	if (left == 0)
 		return;
-	cr_order_reverse(order, (size_t)(by % n));
-	cr_order_reverse(order + by % n, n - (size_t)(by % n));
-	cr_order_reverse(order, n);
+	/* Blocks are moved many times as fast as single entries. */
+	if (left <= right && left <= CR_ROTATE_ROOM) {
+		memcpy(aside, order, left * sizeof *order);
+		memmove(order, order + left, right * sizeof *order);
+		memcpy(order + right, aside, left * sizeof *order);
+	} else if (right <= CR_ROTATE_ROOM) {
+		memcpy(aside, order + left, right * sizeof *order);
+		memmove(order + right, order, left * sizeof *order);
+		memcpy(order, aside, right * sizeof *order);
+	} else {
+		cr_order_reverse(order, left);
+		cr_order_reverse(order + left, right);
+		cr_order_reverse(order, n);
+	}
 }
 
 /**
