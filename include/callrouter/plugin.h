@@ -122,7 +122,7 @@ static inline int64_t cr_inflight_bytes(const struct cr_view *v, size_t i)
 
 /**
  * value (below 2^44) times e^(-dt/10 s): how what was measured dt_ns ago fades. Rounded down,
- * within 0.2 % of it, the same on every processor. 0 after 200 s; dt_ns < 0: value. [any]
+ * within half a percent, the same bits on every processor. 0 after 200 s; dt_ns < 0: value. [any]
  */
 static inline uint64_t cr_fade(uint64_t value, int64_t dt_ns)
 {
