@@ -23,7 +23,7 @@ static void scene_of_trial(struct scene *s, uint32_t n)
 
 static struct scene *claimed;
 static pthread_barrier_t barrier;
-static _Atomic int n_first, n_second;
+static _Atomic int n_got[3]; /* ms1 .. ms3 */
 
 /* All at once, again and again: each round the one who got ms1 gives it back. */
 static void *claim_many(void *arg)
@@ -36,8 +36,7 @@ static void *claim_many(void *arg)
 
 		pthread_barrier_wait(&barrier);
 		cr_route(thread, claimed->service, &claimed->call, &ticket);
-		atomic_fetch_add(strcmp(ticket.server[0]->name, "ms1") == 0 ? &n_first : &n_second,
-				 1);
+		atomic_fetch_add(&n_got[ticket.server[0]->name[2] - '1'], 1);
 		pthread_barrier_wait(&barrier);
 		cr_end(thread, &ticket, CR_ABANDONED, -1);
 	}
@@ -45,21 +44,44 @@ static void *claim_many(void *arg)
 	return NULL;
 }
 
-Test(claims, of_eight_threads_exactly_one_gets_the_trial_and_the_others_the_next_server)
+static void run_claimers(struct scene *s)
 {
 	pthread_t thread[CLAIMERS];
-	struct scene s;
 
-	scene_of_trial(&s, 3);
-	claimed = &s;
+	claimed = s;
 	pthread_barrier_init(&barrier, NULL, CLAIMERS);
 	for (int i = 0; i < CLAIMERS; i++)
 		cr_assert_eq(pthread_create(&thread[i], NULL, claim_many, NULL), 0);
 	for (int i = 0; i < CLAIMERS; i++)
 		pthread_join(thread[i], NULL);
-	cr_expect_eq(n_first, ROUNDS);
-	cr_expect_eq(n_second, (CLAIMERS - 1) * ROUNDS);
+}
+
+Test(claims, of_eight_threads_exactly_one_gets_the_trial_and_the_others_the_next_server)
+{
+	struct scene s;
+
+	scene_of_trial(&s, 3);
+	run_claimers(&s);
+	cr_expect_eq(n_got[0], ROUNDS);
+	cr_expect_eq(n_got[1], (CLAIMERS - 1) * ROUNDS);
 	cr_expect_eq(state_of(&s, "ms1"), CR_TRIAL);
+	scene_close(&s);
+}
+
+Test(claims, who_gets_none_of_a_short_list_is_routed_again_not_sent_to_a_trial_of_others)
+{
+	struct scene s;
+
+	scene_of_trial(&s, 3);
+	at(&s, 0);
+	calls_at(&s, "ms2", 10, CR_FAILED);
+	at(&s, 200);
+	s.orders->router = says(&s, "say=two\n"); /* ms1 and ms2, both due */
+	scene_publish(&s);
+	run_claimers(&s);
+	cr_expect_eq(n_got[0], ROUNDS);
+	cr_expect_eq(n_got[1], ROUNDS);
+	cr_expect_eq(n_got[2], (CLAIMERS - 2) * ROUNDS);
 	scene_close(&s);
 }
 
