@@ -63,7 +63,7 @@ struct cr_live {
 	int64_t latency_ns;   /* decaying mean of finished calls */
 	int64_t up_since_ns;  /* CLOCK_MONOTONIC; start of slow start */
 	uint32_t failure_ppm; /* decaying share of failed calls, as of failure_ns */
-	uint32_t state;       /* enum cr_state */
+	uint32_t state;       /* enum cr_state, as of its last change; order[] is what counts */
 	uint64_t calls;       /* ever placed here */
 	int64_t failure_ns;   /* CLOCK_MONOTONIC; when failure_ppm last changed */
 };
@@ -242,8 +242,9 @@ struct cr_router {
 		    double *const *column);
 
 	/**
-	 * A call has arrived: adjust the order to it. order holds the n rows that may be contacted,
-	 * in the published ranking's order (or by row without rank()). What outlives the call
+	 * A call has arrived: adjust the order to it. order holds the n rows that this call may
+	 * contact (not aside, ejected or down; slow start is the host's matter, too), in the
+	 * published ranking's order (or by row without rank()). What outlives the call
 	 * belongs in columns or shared words. Returns how many entries count (the others are not
 	 * contacted), CR_DEFAULT or CR_REFUSE. [call]
 	 */
