@@ -183,9 +183,13 @@ Test(limits, weight_0_and_drained_stay_away_even_when_all_others_are_shut)
 	s.plan->server[3].flags = IMAGE_DRAINED;
 	scene_publish(&s);
 	calls_at(&s, "ms1", 10, CR_FAILED);
-	cr_expect_str_eq(list_now(&s), "ms2"); /* half of two, not of four */
+	cr_expect_str_eq(list_now(&s), "ms2");
 	refuse(&s, "ms2");
 	cr_expect_str_eq(list_now(&s), "ms1 ms2");
+	at(&s, 40);
+	calls_at(&s, "ms2", 1, CR_OK);
+	calls_at(&s, "ms2", 10, CR_FAILED);
+	cr_expect_str_eq(list_now(&s), "ms1"); /* half of two stays out, not of four */
 	scene_close(&s);
 }
 
