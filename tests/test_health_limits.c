@@ -193,6 +193,24 @@ Test(limits, weight_0_and_drained_stay_away_even_when_all_others_are_shut)
 	scene_close(&s);
 }
 
+Test(limits, a_router_cannot_name_a_drained_server_even_when_all_others_are_shut)
+{
+	struct scene s;
+
+	scene_of_health(&s, 3, usual_health);
+	s.plan->server[2].flags = IMAGE_DRAINED;
+	scene_publish(&s);
+	refuse(&s, "ms1");
+	refuse(&s, "ms2");
+	s.orders->router = says(&s, "say=unusable\n");
+	scene_publish(&s);
+	cr_route(s.thread, s.service, &s.call, &s.ticket);
+	cr_expect_eq(s.ticket.reason, CR_REASON_UNKNOWN_SERVER);
+	cr_expect_eq(s.ticket.n, 2);
+	cr_end(s.thread, &s.ticket, CR_ABANDONED, -1);
+	scene_close(&s);
+}
+
 /*** Everybody's order is filtered before it is asked ***/
 
 Test(filter, the_next_server_of_an_ejected_one_gets_no_double_share)
