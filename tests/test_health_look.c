@@ -118,7 +118,7 @@ struct slow_call {
 	struct scene *s;
 	struct probe_gate gate;
 	pthread_t thread;
-	char first[64];
+	char first[64], second[64];
 };
 
 static void *call_slowly(void *arg)
@@ -126,12 +126,15 @@ static void *call_slowly(void *arg)
 	struct slow_call *slow = arg;
 	struct cr_thread *thread = cr_thread_new(slow->s->cr);
 	struct cr_call call = slow->s->call;
+	const struct cr_server *next;
 	struct cr_ticket ticket;
 
 	call.method = (struct cr_str){ "wait", 4 };
 	call.key = (struct cr_str){ (const char *)&slow->gate, sizeof slow->gate };
 	cr_route(thread, slow->s->service, &call, &ticket);
 	(void)snprintf(slow->first, sizeof slow->first, "%s", ticket.server[0]->name);
+	next = cr_next(thread, &ticket, CR_ABANDONED);
+	(void)snprintf(slow->second, sizeof slow->second, "%s", next != NULL ? next->name : "");
 	cr_end(thread, &ticket, CR_ABANDONED, -1);
 	cr_thread_free(thread);
 	return NULL;
@@ -210,5 +213,42 @@ Test(look, who_is_overtaken_everywhere_and_has_nobody_else_is_served_all_the_sam
 	cr_end(s.thread, &trial[0], CR_OK, -1); /* whose trial it still is */
 	cr_expect_eq(state_of(&s, "ms1"), CR_UP);
 	cr_end(s.thread, &trial[1], CR_ABANDONED, -1);
+	scene_close(&s);
+}
+
+Test(look, who_is_overtaken_still_knows_who_of_the_others_was_let_in)
+{
+	struct slow_call slow;
+	struct cr_ticket trial;
+	struct scene s;
+
+	scene_of_health(&s, 8, usual_health);
+	calls_at(&s, "ms3", 10, CR_FAILED);
+	at(&s, 60);
+	for (int i = 4; i < 8; i++) /* five of eight: ms3 is let in */
+		calls_at(&s, s.plan->server[i].name, 10, CR_FAILED);
+	calls_at(&s, "ms1", 1, CR_REFUSED_CONNECTION);
+	s.orders->router = probe(&s, "");
+	scene_publish(&s);
+	at(&s, 63);
+	cr_expect_str_eq(list_now(&s), "ms1 ms2 ms3 ms4");
+	slow_begin(&slow, &s);
+	cr_assert(ticket_at(&s, "ms1", &trial));
+	cr_expect_str_eq(slow_end(&slow), "ms2");
+	cr_expect_str_eq(slow.second, "ms3");
+	cr_end(s.thread, &trial, CR_ABANDONED, -1);
+	scene_close(&s);
+}
+
+Test(look, a_process_that_died_before_it_raised_trouble_is_made_good_by_the_next_failure)
+{
+	struct scene s;
+
+	scene_of_health(&s, 3, usual_health);
+	cr_expect_str_eq(list_now(&s), "ms1 ms2 ms3"); /* calm */
+	atomic_store(&run_line(&s.run, "ms1")->shut, health_word(HEALTH_EJECTED, NOW_NS + 100 * S));
+	cr_expect_str_eq(call_now(&s, CR_OK), "ms1");
+	cr_expect_str_eq(call_now(&s, CR_FAILED), "ms1");
+	cr_expect_str_eq(call_now(&s, CR_FAILED), "ms2");
 	scene_close(&s);
 }
