@@ -23,6 +23,14 @@ foreach(source ${sim_product})
 	add_dependencies(routesim ${name})
 endforeach()
 
+# Recorded heaps of real JVMs: equal servers that report them keep equal shares.
+add_test(NAME sim.traces COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/sim/run.sh --seeds 11-12
+	--scenario ${CMAKE_CURRENT_SOURCE_DIR}/sim/scenarios/sawtooth.conf
+	--scenario ${CMAKE_CURRENT_SOURCE_DIR}/sim/scenarios/replay_parallel.conf
+	--scenario ${CMAKE_CURRENT_SOURCE_DIR}/sim/scenarios/replay_g1.conf)
+set_tests_properties(sim.traces PROPERTIES LABELS "scene;heavy" TIMEOUT 300
+	ENVIRONMENT CALLROUTER_BUILD=${CMAKE_BINARY_DIR})
+
 if(NOT criterion_FOUND)
 	return()
 endif()
