@@ -39,15 +39,15 @@ plan()
 # One line of the plan.
 run_one()
 {
-	local field args=()
+	local field setting args=()
 
 	IFS=$'\t' read -r -a field <<<"$1"
 	for setting in "${field[@]:6}"; do
 		args+=(--set "$setting")
 	done
 	"$sim" --scenario "$scenarios/${field[3]}.conf" --routers "${field[4]}" --seeds "${field[5]}" \
-		--no-header "${args[@]}" | sed "s/^/${field[1]},${field[2]},/" >"$TMPDIR/run.${field[0]}" &&
-		[ -s "$TMPDIR/run.${field[0]}" ] || touch "$TMPDIR/failed"
+		--no-header "${args[@]}" | sed "s/^/${field[1]},${field[2]},/" >"$TMPDIR/run.${field[0]}"
+	[ -s "$TMPDIR/run.${field[0]}" ] || touch "$TMPDIR/failed"
 }
 export -f run_one
 
@@ -87,6 +87,7 @@ simulate()
 	number=0
 	plan_all
 	echo "make.sh: $number runs, $jobs at once"
+	# shellcheck disable=SC2016 # the inner shell's word
 	tr '\n' '\0' <"$tmp/plan" | xargs -0 -n 1 -P "$jobs" bash -c 'run_one "$1"' run_one
 	[ ! -e "$tmp/failed" ] || die "some runs failed (see above)"
 	{

@@ -1,9 +1,9 @@
 #!/bin/bash
 # record.sh - records the heap of a real JVM under the simulator's load into tests/sim/traces.
 #
-# usage: record.sh [SEED...]     default: 4 11; nine minutes each, best on a machine with nothing else
-#                                to do. Two cores, 1 GB. Java 17; a JRE alone compiles with the
-#                                Eclipse compiler that Debian's tomcat10 brings.
+# usage: record.sh [SEED...]     default: 4 11; nine minutes each. Needs two cores with nothing else to
+#                                do (or root's RECORD_NICE=-15), 1 GB, and Java 17; a JRE alone
+#                                compiles with the Eclipse compiler that Debian's tomcat10 brings.
 set -euo pipefail
 export LC_ALL=C
 
@@ -33,7 +33,7 @@ record()
 {
 	local file=$traces/jvm_$1_seed$3.csv
 
-	java -Xms512m -Xmx512m "$2" -cp "$tmp" HeapLoad "$3" "$seconds" >"$tmp/all.csv"
+	nice -n "${RECORD_NICE:-0}" java -Xms512m -Xmx512m "$2" -cp "$tmp" HeapLoad "$3" "$seconds" >"$tmp/all.csv"
 	{
 		echo "# one OpenJDK $version, -Xms512m -Xmx512m $2, on two cores; tests/lab/jvm_trace/record.sh"
 		echo "# the calls of scenarios/real_jvm.conf, seed $3; the first $warm_up s are left out"
