@@ -62,6 +62,7 @@ plan_all()
 		for r in round_robin least_connections heap_free headroom; do
 			plan interval $t B1 "$r" 11-14 "interval=$t"
 		done
+		plan interval_bare $t B1 heap_free 11-14 "interval=$t" health=off
 	done
 	for m in 1 2 4 8 16 32; do
 		for r in headroom headroom+peers least_connections least_connections+peers; do
@@ -75,9 +76,8 @@ plan_all()
 		plan theory $t B0 random 11-12
 	done
 	for r in headroom+peers headroom least_connections round_robin; do
-		plan crash told B8 "$r" 11-14
-		# no server is put aside: the core hears of no refusal
-		plan crash untold B8 "$r+blind" 11-14
+		plan crash aside B8 "$r" 11-14
+		plan crash bare B8 "$r" 11-14 health=off
 	done
 }
 

@@ -21,7 +21,7 @@ text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-seri
 .soft { fill: #57606a; font-size: 12px }
 .grid { stroke: #d8dee4; stroke-width: 1 }
 .line { fill: none; stroke-width: 2; stroke-linejoin: round }
-.thin { stroke-width: 1.3 }
+.dashed { stroke-dasharray: 6 4 } .thin { stroke-width: 1.3 }
 .best { fill: #0a62c4; stroke: #0a62c4 } .peers { fill: #0a8560; stroke: #0a8560 }
 .least { fill: #b85a00; stroke: #b85a00 } .turns { fill: #6b7280; stroke: #6b7280 }
 .sort { fill: #c0263a; stroke: #c0263a } .other { fill: #8250df; stroke: #8250df }
@@ -61,12 +61,22 @@ ROUTERS = {
 }
 
 
+# What follows a name where the core puts no server aside: runs with health=off.
+BARE = "@bare"
+
+
 def name_of(router):
-    return ROUTERS.get(router, (router, "other"))[0]
+    name = ROUTERS.get(router.removesuffix(BARE), (router, "other"))[0]
+    return f"{name}, none aside" if router.endswith(BARE) else name
 
 
 def class_of(router):
-    return ROUTERS.get(router, (router, "other"))[1]
+    return ROUTERS.get(router.removesuffix(BARE), (router, "other"))[1]
+
+
+def look_of(router):
+    """Paler without health rules."""
+    return class_of(router) + (" pale" if router.endswith(BARE) else "")
 
 
 def escape(text):
@@ -145,7 +155,7 @@ class Picture:
 # *** Kinds of plots ***
 
 def bars(picture, rows, unit):
-    """rows: (label, class, value, least, most, another class); on a logarithmic axis from a power of ten."""
+    """rows: (label, classes, value, least, most); on a logarithmic axis from a power of ten."""
     left, top, step = 262, 76, 24
     bottom = top + step * len(rows)
     values = [v for row in rows for v in (row[2], row[3], row[4]) if v > 0]
@@ -154,10 +164,10 @@ def bars(picture, rows, unit):
         picture.line(x.at(value), top - 6, x.at(value), bottom, "grid")
         picture.text(x.at(value), bottom + 18, short(value), "soft", "middle")
     picture.text(x.end, bottom + 36, unit, "soft", "end")
-    for k, (label, look, value, least, most, weight) in enumerate(rows):
+    for k, (label, look, value, least, most) in enumerate(rows):
         y = top + step * k
         picture.text(left - 10, y + 13, label, "", "end")
-        picture.rect(left, y + 3, max(x.at(value) - left, 1), step - 9, f"bar {look} {weight}")
+        picture.rect(left, y + 3, max(x.at(value) - left, 1), step - 9, f"bar {look}")
         if most > least:
             picture.line(x.at(least), y + 8.5, x.at(most), y + 8.5, "whisker")
         picture.text(max(x.at(most), x.at(value)) + 8, y + 13, short(value), "soft")
@@ -194,7 +204,7 @@ def lines(picture, series, x_unit, y_unit, room):
     ends = spread_labels([y.at(points[-1][1]) for points in series.values()], 16)
     for (router, points), end in zip(series.items(), ends):
         places = [(x.at(a), y.at(b)) for a, b in points]
-        picture.path(places, class_of(router))
+        picture.path(places, class_of(router) + (" dashed" if router.endswith(BARE) else ""))
         for place in places:
             picture.dot(*place, class_of(router))
         picture.text(right + 8, end + 4, name_of(router), class_of(router))
@@ -209,7 +219,7 @@ class Runs:
         self.rows = {}
         with open(path, encoding="utf-8") as file:
             for row in csv.DictReader(file):
-                key = (row["plot"], row["router"].removesuffix("+blind"), row["x"])
+                key = (row["plot"], row["router"], row["x"])
                 self.rows.setdefault(key, []).append(row)
 
     def of(self, plot):
@@ -241,14 +251,15 @@ def bar_rows(runs, plot, measure, floor):
     rows = []
     for router, x in runs.of(plot):
         value, least, most = (floor_of(v, floor) for v in measure(plot, router, x))
-        rows.append((name_of(router), class_of(router), value, least, most, ""))
+        rows.append((name_of(router), look_of(router), value, least, most))
     return sorted(rows, key=lambda row: row[2])
 
 
 def draw_order(runs):
     rows = bar_rows(runs, "order", runs.lost, 1)
     picture = Picture("Which router loses how many calls", "Calls lost per million, by router",
-                      [REFERENCE + TELLING, RUNS + " Thin line: the seeds."], 182 + 24 * len(rows))
+                      [REFERENCE + TELLING,
+                       RUNS + " Thin line: the seeds. None aside: no health rules."], 182 + 24 * len(rows))
     bars(picture, rows, "lost calls per million, logarithmic")
     return picture, rows
 
@@ -256,7 +267,8 @@ def draw_order(runs):
 def draw_small(runs):
     rows = bar_rows(runs, "order", lambda *key: runs.figure("small_p99_ms", *key), 1)
     picture = Picture("What small calls wait for", "99 % of the small calls are faster than this",
-                      [REFERENCE + TELLING, RUNS + " Median of the seeds; thin line: all."],
+                      [REFERENCE + TELLING,
+                       RUNS + " Median and all seeds. None aside: no health rules."],
                       182 + 24 * len(rows))
     bars(picture, rows, "milliseconds, logarithmic")
     return picture, rows
@@ -264,15 +276,13 @@ def draw_small(runs):
 
 def draw_crash(runs):
     rows = []
-    for router, _ in [key for key in runs.of("crash") if key[1] == "told"]:
-        for x, text, weight in (("told", "told", ""), ("untold", "not told", "pale")):
+    for router in [router for router, x in runs.of("crash") if x == "aside"]:
+        for x, text, pale in (("aside", "put aside", ""), ("bare", "not put aside", " pale")):
             value, least, most = (floor_of(v, 1) for v in runs.lost("crash", router, x))
-            label = f"{name_of(router)}: {text}"
-            rows.append((label, class_of(router), value, least, most, weight))
+            rows.append((f"{name_of(router)}: {text}", class_of(router) + pale, value, least, most))
     picture = Picture("When running out of memory kills the server",
-                      "Lost calls where the core is told how calls ended, and where it is not",
-                      ["Scenario B8: as B1, but out of memory the whole server is away for 30 s. Who is not "
-                       "told cannot put it aside.", RUNS + " Thin line: the seeds."],
+                      "Lost calls where a server that refuses or fails is put aside, and where not",
+                      ["Scenario B8: as B1, but out of memory the whole server is away for 30 s.", RUNS + " Thin line: the seeds."],
                       182 + 24 * len(rows))
     bars(picture, rows, "lost calls per million, logarithmic")
     return picture, rows
@@ -290,10 +300,13 @@ def line_series(runs, plot, measure, routers, floor):
 def draw_interval(runs):
     series = line_series(runs, "interval", lambda *key: runs.lost(*key)[0],
                          ["heap_free", "round_robin", "least_connections", "headroom"], 1)
+    bare = line_series(runs, "interval_bare", lambda *key: runs.lost(*key)[0], ["heap_free"], 1)
+    series = {"heap_free" + BARE: bare["heap_free"], **series}
     picture = Picture("Sorting by free heap herds, however often it is polled",
                       "Lost calls, polled ten times a second to once a minute",
-                      ["As scenario B1: eight servers, tight memory, one slow; four hosts.", RUNS], 440)
-    lines(picture, series, "seconds between two polls", "lost calls per million", 160)
+                      ["As scenario B1: eight servers, tight memory, one slow; four hosts. None aside: no health rules.",
+                       RUNS], 440)
+    lines(picture, series, "seconds between two polls", "lost calls per million", 222)
     return picture, series
 
 

@@ -115,9 +115,9 @@ public final class HeapLoad {
 		return document;
 	}
 
-	static void serve(int slot, double bytes, double workS)
+	/* Nothing is allocated outside the try: out of memory may come anywhere. */
+	static void serve(int slot, double bytes, double workS, long[] held)
 	{
-		final long[] held = new long[1];
 		byte[][] document;
 
 		try {
@@ -160,8 +160,10 @@ public final class HeapLoad {
 			if (waitNs > 0)
 				TimeUnit.NANOSECONDS.sleep(waitNs);
 			try {
+				final long[] held = new long[1];
+
 				came.set(slot, System.nanoTime());
-				pool.execute(() -> serve(slot, bytes, workS));
+				pool.execute(() -> serve(slot, bytes, workS, held));
 			} catch (RejectedExecutionException | OutOfMemoryError e) {
 				came.set(slot, 0);
 				failed.incrementAndGet();

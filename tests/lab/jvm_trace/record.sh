@@ -14,6 +14,12 @@ warm_up=${RECORD_WARM_UP:-20}
 ecj=/usr/share/java/eclipse-jdt-core.jar
 [ $# -gt 0 ] || set -- 4 11
 
+# Linux weighs sessions first: start it with setsid, or the whole session runs first.
+if [ -n "${RECORD_NICE:-}" ]; then
+	echo "$RECORD_NICE" >"/proc/$$/autogroup"
+	renice -n "$RECORD_NICE" $$ >"/dev/null"
+fi
+
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/record.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 
@@ -33,7 +39,7 @@ record()
 {
 	local file=$traces/jvm_$1_seed$3.csv
 
-	nice -n "${RECORD_NICE:-0}" java -Xms512m -Xmx512m "$2" -cp "$tmp" HeapLoad "$3" "$seconds" >"$tmp/all.csv"
+	java -Xms512m -Xmx512m "$2" -cp "$tmp" HeapLoad "$3" "$seconds" >"$tmp/all.csv"
 	{
 		echo "# one OpenJDK $version, -Xms512m -Xmx512m $2, on two cores; tests/lab/jvm_trace/record.sh"
 		echo "# the calls of scenarios/real_jvm.conf, seed $3; the first $warm_up s are left out"
