@@ -88,29 +88,28 @@ static struct errors errors_of(const char *name)
 	return errors;
 }
 
-static void expect_long_requests_to_say_best(const char *name)
+/* In order, and off by less than so much of the heap. */
+static void expect_long_requests_to_say_best(const char *name, double most)
 {
 	const struct errors errors = errors_of(name);
 
-	cr_expect_lt(errors.hogs, 0.22);
-	cr_expect_lt(errors.hogs, 0.8 * errors.after_gc);
-	cr_expect_lt(errors.after_gc, 0.9 * errors.used);
+	cr_expect_lt(errors.hogs, most);
+	cr_expect_lt(errors.hogs, 0.95 * errors.after_gc);
+	cr_expect_lt(errors.after_gc, 0.95 * errors.used);
 }
 
 Test(headroom_trace, is_told_best_by_long_requests_what_lives_under_parallel)
 {
-	expect_long_requests_to_say_best("jvm_parallel_seed4");
+	expect_long_requests_to_say_best("jvm_parallel_seed4", 0.21);
 }
 
 Test(headroom_trace, is_told_best_by_long_requests_what_lives_under_g1)
 {
-	expect_long_requests_to_say_best("jvm_g1_seed4");
+	expect_long_requests_to_say_best("jvm_g1_seed4", 0.19);
 }
 
-/* There each long request holds more than big calls do on average, and each collection is a full
- * one: what is left is what lives. */
-Test(headroom_trace, is_off_by_less_than_three_tenths_where_memory_runs_out)
+Test(headroom_trace, is_told_best_by_long_requests_what_lives_where_memory_runs_out)
 {
-	cr_expect_lt(errors_of("jvm_parallel_seed11").hogs, 0.3);
-	cr_expect_lt(errors_of("jvm_g1_seed11").hogs, 0.3);
+	expect_long_requests_to_say_best("jvm_parallel_seed11", 0.23);
+	expect_long_requests_to_say_best("jvm_g1_seed11", 0.23);
 }
