@@ -282,7 +282,8 @@ def draw_crash(runs):
             rows.append((f"{name_of(router)}: {text}", class_of(router) + pale, value, least, most))
     picture = Picture("When running out of memory kills the server",
                       "Lost calls where a server that refuses or fails is put aside, and where not",
-                      ["Scenario B8: as B1, but out of memory the whole server is away for 30 s.", RUNS + " Thin line: the seeds."],
+                      ["Scenario B8: as B1, but out of memory the whole server is away for 30 s.",
+                       RUNS + " Thin line: the seeds."],
                       182 + 24 * len(rows))
     bars(picture, rows, "lost calls per million, logarithmic")
     return picture, rows
@@ -304,9 +305,9 @@ def draw_interval(runs):
     series = {"heap_free" + BARE: bare["heap_free"], **series}
     picture = Picture("Sorting by free heap herds, however often it is polled",
                       "Lost calls, polled ten times a second to once a minute",
-                      ["As scenario B1: eight servers, tight memory, one slow; four hosts. None aside: no health rules.",
-                       RUNS], 440)
-    lines(picture, series, "seconds between two polls", "lost calls per million", 222)
+                      ["As scenario B1: eight servers, tight memory, one slow; four hosts. None aside: "
+                       "no health rules.", RUNS], 440)
+    lines(picture, series, "seconds between two polls", "lost calls per million", 236)
     return picture, series
 
 
@@ -316,8 +317,8 @@ def draw_hosts(runs):
                           "headroom+peers"], 1)
     picture = Picture("Many hosts that route, each by itself",
                       "The same calls, divided among more and more hosts",
-                      ["As scenario B1, polls every 5 s. Telling: every 0.25 s hosts tell each other what they have "
-                       "in progress.",
+                      ["As scenario B1, polls every 5 s. Telling: every 0.25 s hosts tell each other "
+                       "what they have in progress.",
                        RUNS], 440)
     lines(picture, series, "hosts", "lost calls per million", 200)
     return picture, series
