@@ -6,6 +6,14 @@ target_link_libraries(routesim PRIVATE callrouter_flags core)
 target_compile_options(routesim PRIVATE -ffp-contract=off)
 set_target_properties(routesim PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 
+# Recorded heaps of real JVMs: equal servers that report them keep equal shares.
+add_test(NAME sim.traces COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/sim/run.sh --seeds 11-12
+	--scenario ${CMAKE_CURRENT_SOURCE_DIR}/sim/scenarios/sawtooth.conf
+	--scenario ${CMAKE_CURRENT_SOURCE_DIR}/sim/scenarios/replay_parallel.conf
+	--scenario ${CMAKE_CURRENT_SOURCE_DIR}/sim/scenarios/replay_g1.conf)
+set_tests_properties(sim.traces PROPERTIES LABELS "scene;heavy" TIMEOUT 300
+	ENVIRONMENT CALLROUTER_BUILD=${CMAKE_BINARY_DIR})
+
 # Routers that only the simulator's scenarios compare with.
 file(GLOB sim_routers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/sim/routers/*.c)
 foreach(source ${sim_routers})

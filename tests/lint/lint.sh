@@ -38,7 +38,7 @@ step_layers()
 
 step_scripts()
 {
-	shellcheck -S warning -e SC1091 run .ci/run tests/*.sh tests/**/*.sh
+	shellcheck -S warning -e SC1091 run .ci/run tests/*.sh tests/**/*.sh docs/plots/*.sh
 }
 
 # Functions of the product by length: median <= 15, 90th percentile <= 40, none over 60; files of

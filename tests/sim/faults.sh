@@ -73,6 +73,11 @@ expect "runs with polls in step, many hosts, peers" "$(value calls headroom+peer
 expect "runs with lost messages of peers" "$(value calls headroom+peers peer_loss=0.5)" '>' 53000
 expect "runs with a recorded heap" "$(value calls headroom "trace=$here/traces/tomcat_heap_sawtooth.csv")" '>' \
 	53000
+printf '# how it was made\nt_ms,free,total,max\n1,2,3\n' >"$tmp/bad.csv"
+expect "a line of a recorded heap that is too short is named" \
+	"$("$build/routesim" --scenario "$here/scenarios/B5.conf" --routers fewest --seeds 1 \
+		--set "trace=$tmp/bad.csv" 2>&1 | grep -c 'bad.csv:3: 4 values are wanted')" '==' 1
+rm "$tmp/bad.csv"
 expect "without faults nearly nothing is lost" "$plain" '<' 100
 expect "an unknown key is a mistake" \
 	"$("$build/routesim" --scenario "$here/scenarios/B5.conf" --routers fewest --seeds 1 \

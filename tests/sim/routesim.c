@@ -18,6 +18,7 @@ static const char *const usage =
 	"  --set KEY=VALUE  over what the file says; may be repeated\n"
 	"  --plugins DIRS   folders of the router plugins, separated by colons; default: "
 	"$ROUTESIM_PLUGINS\n"
+	"  --series FILE    the first server each second, as a trace; of the last run\n"
 	"  --no-header      without the CSV's first line\n"
 	"  --list           only print the labels of the file's routers\n"
 	"  --limits         only print the file's limits\n"
@@ -33,7 +34,7 @@ static void on_signal(int number)
 
 /** What the command line says. */
 struct request {
-	const char *scenario, *routers, *plugins;
+	const char *scenario, *routers, *plugins, *series;
 	const char *seeds;
 	const char *set[64];
 	unsigned n_set;
@@ -56,6 +57,23 @@ static int request_set(const struct request *request, struct scenario *scenario,
 	return scenario_check(scenario, err);
 }
 
+/* Returns 0 or < 0 with err. */
+static int run_sim(const struct request *request, struct sim *sim, struct err *err)
+{
+	int code;
+
+	if (request->series == NULL)
+		return sim_run(sim, &stop, err);
+	sim->series = fopen(request->series, "we");
+	if (sim->series == NULL)
+		return err_set(err, -1, "cannot write %s", request->series);
+	series_print_header(sim->series);
+	code = sim_run(sim, &stop, err);
+	if (fclose(sim->series) != 0 && code == 0)
+		code = err_set(err, -1, "cannot write %s", request->series);
+	return code;
+}
+
 static int run_one(const struct request *request, const struct scenario *base, const char *name,
 		   uint64_t seed, struct err *err)
 {
@@ -74,7 +92,7 @@ static int run_one(const struct request *request, const struct scenario *base, c
 		return -1;
 	}
 	if (sim_open(sim, &scenario, &plan, seed, err) == 0) {
-		if (sim_run(sim, &stop, err) == 0) {
+		if (run_sim(request, sim, err) == 0) {
 			printf("%s,%s,%llu,", scenario.name, router.label,
 			       (unsigned long long)seed);
 			stats_print(&sim->stats, sim->server, scenario.servers);
@@ -170,6 +188,7 @@ enum {
 	OPT_SEEDS,
 	OPT_SET,
 	OPT_PLUGINS,
+	OPT_SERIES,
 	OPT_NO_HEADER,
 	OPT_LIST,
 	OPT_LIMITS,
@@ -183,6 +202,7 @@ static const struct option long_options[] = {
 	{ "seeds", required_argument, NULL, OPT_SEEDS },
 	{ "set", required_argument, NULL, OPT_SET },
 	{ "plugins", required_argument, NULL, OPT_PLUGINS },
+	{ "series", required_argument, NULL, OPT_SERIES },
 	{ "no-header", no_argument, NULL, OPT_NO_HEADER },
 	{ "list", no_argument, NULL, OPT_LIST },
 	{ "limits", no_argument, NULL, OPT_LIMITS },
@@ -210,6 +230,9 @@ static int request_option(struct request *request, int option)
 		return -1;
 	case OPT_PLUGINS:
 		request->plugins = optarg;
+		return -1;
+	case OPT_SERIES:
+		request->series = optarg;
 		return -1;
 	case OPT_NO_HEADER:
 		request->no_header = true;

@@ -9,7 +9,7 @@
 
 #include "text.h"
 
-#define COLUMNS 6
+#define COLUMNS_MAX 16
 
 enum sample_metric {
 	HEAP_FREE,
@@ -91,7 +91,11 @@ double sample_value(const struct sample *sample, int index)
 
 /*** Traces ***/
 
-static const char *const columns[COLUMNS] = { "t_ms", "free", "total", "max", "after_gc", "hogs" };
+/* Those that a row keeps come first, in its order; the rest is for other readers. */
+static const char *const columns[] = { "t_ms",      "free",      "total", "max",       "after_gc",
+				       "hogs",      "live",      "calls", "completed", "failed",
+				       "minor_gcs", "major_gcs", "gc_ms" };
+#define COLUMNS (sizeof columns / sizeof *columns)
 
 /* The comma-separated words of a line, in place. Returns how many. */
 static unsigned split(char *line, char **word, unsigned room)
@@ -113,33 +117,32 @@ static unsigned split(char *line, char **word, unsigned room)
 
 static int trace_header(char *line, int *column, unsigned *n, struct err *err)
 {
-	char *word[16];
+	char *word[COLUMNS_MAX];
 
-	*n = split(line, word, 16);
+	*n = split(line, word, COLUMNS_MAX);
 	for (unsigned i = 0; i < *n; i++) {
 		column[i] = -1;
-		for (int k = 0; k < COLUMNS; k++)
+		for (size_t k = 0; k < COLUMNS; k++)
 			if (strcmp(word[i], columns[k]) == 0)
-				column[i] = k;
+				column[i] = (int)k;
 		if (column[i] < 0)
-			return err_set(err, -EINVAL, "1: unknown column \"%s\"", word[i]);
+			return err_set(err, -EINVAL, "unknown column \"%s\"", word[i]);
 	}
-	return *n >= 4 ? 0 : err_set(err, -EINVAL, "1: the columns t_ms,free,total,max are wanted");
+	return *n >= 4 ? 0 : err_set(err, -EINVAL, "the columns t_ms,free,total,max are wanted");
 }
 
 static int trace_line(struct trace *trace, char *line, const int *column, unsigned n,
 		      struct err *err)
 {
-	double value[COLUMNS] = { NAN, NAN, NAN, NAN, NAN, NAN };
+	double value[COLUMNS] = { [4] = NAN, [5] = NAN };
 	struct trace_row *rows;
-	char *word[16];
+	char *word[COLUMNS_MAX];
 
-	if (split(line, word, 16) != n)
-		return err_set(err, -EINVAL, "%u: %u values are wanted", trace->n + 2, n);
+	if (split(line, word, COLUMNS_MAX) != n)
+		return err_set(err, -EINVAL, "%u values are wanted", n);
 	for (unsigned i = 0; i < n; i++)
 		if (text_real(word[i], &value[column[i]]) < 0)
-			return err_set(err, -EINVAL, "%u: \"%s\" is not a number", trace->n + 2,
-				       word[i]);
+			return err_set(err, -EINVAL, "\"%s\" is not a number", word[i]);
 	rows = realloc(trace->row, (trace->n + 1) * sizeof *rows);
 	if (rows == NULL)
 		return err_set(err, -ENOMEM, "no memory");
@@ -152,22 +155,25 @@ static int trace_line(struct trace *trace, char *line, const int *column, unsign
 int trace_read(struct trace *trace, const char *path, struct err *err)
 {
 	FILE *file = fopen(path, "re");
-	unsigned n = 0;
-	int column[16], code = 0;
+	unsigned n = 0, number = 0;
+	int column[COLUMNS_MAX], code = 0;
 	char line[512];
 
 	*trace = (struct trace){ 0 };
 	if (file == NULL)
 		return err_set(err, -errno, "%s: %s", path, err_words(errno));
-	if (fgets(line, sizeof line, file) != NULL)
-		code = trace_header(line, column, &n, err);
-	while (code == 0 && fgets(line, sizeof line, file) != NULL)
-		code = trace_line(trace, line, column, n, err);
+	while (code == 0 && fgets(line, sizeof line, file) != NULL) {
+		number++;
+		if (line[0] == '#')
+			continue;
+		code = n == 0 ? trace_header(line, column, &n, err)
+			      : trace_line(trace, line, column, n, err);
+	}
 	(void)fclose(file);
 	if (code == 0 && trace->n < 2)
 		code = err_set(err, -EINVAL, "two lines of values at least are wanted");
 	if (code < 0) {
-		err_prefix(err, "%s", path);
+		err_prefix(err, "%s:%u", path, number);
 		trace_fini(trace);
 	}
 	return code;

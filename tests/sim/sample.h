@@ -24,7 +24,8 @@ struct trace {
 	uint32_t n;
 };
 
-/** Read a CSV file with a header line. Returns 0 or < 0 with err. */
+/** Read a CSV file with a header line; lines that begin with # say how it was made. Returns 0 or <
+ * 0 with err. */
 int trace_read(struct trace *trace, const char *path, struct err *err);
 void trace_fini(struct trace *trace);
 

@@ -266,6 +266,7 @@ static void server_collect(struct server *server)
 {
 	server->share_at_gc = server->share;
 	server->until_s = server->now_s + jvm_collect(&server->jvm, server_calls_live(server));
+	server->gc_s += server->until_s - server->now_s;
 	server->is_paused = true;
 }
 

@@ -72,6 +72,7 @@ struct server {
 
 	/* Since the start. */
 	double busy_s; /* core seconds */
+	double gc_s;   /* of pauses that have begun */
 	uint64_t ended, failed;
 	uint32_t oom_calls, deaths;
 };

@@ -251,6 +251,8 @@ static void sim_second(struct sim *sim)
 	for (uint32_t i = 0; i < sim->scenario->servers; i++)
 		server_advance(&sim->server[i], sim->now_s);
 	stats_second(&sim->stats, sim->server, sim->scenario->servers, sim->now_s >= sim->warm_s);
+	if (sim->series != NULL)
+		series_print(sim->series, &sim->server[0], sim->scenario->hog_age);
 	queue_put(&sim->events, EVENT_SECOND, sim->now_s + 1);
 }
 

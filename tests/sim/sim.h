@@ -2,6 +2,8 @@
 #ifndef CR_SIM_SIM_H
 #define CR_SIM_SIM_H
 
+#include <stdio.h>
+
 #include "host.h"
 #include "stats.h"
 #include "workload.h"
@@ -58,6 +60,7 @@ struct sim {
 	bool is_flapped;
 	uint32_t restarts, restart_phase;
 	struct stats stats;
+	FILE *series; /* the caller's, or NULL: a line each second about the first server */
 };
 
 /** Prepare a run. plan: opened with the same scenario. Returns 0 or < 0 with err. */

@@ -133,6 +133,24 @@ void stats_second(struct stats *stats, const struct server *servers, uint32_t n,
 	stats->top_share += placed.sum > 0 ? placed.most / placed.sum : 1.0 / n;
 }
 
+void series_print_header(FILE *file)
+{
+	(void)fprintf(file, "t_ms,free,total,max,after_gc,hogs,live,calls,completed,failed,"
+			    "minor_gcs,major_gcs,gc_ms\n");
+}
+
+void series_print(FILE *file, const struct server *server, double hog_age_s)
+{
+	const struct jvm *jvm = &server->jvm;
+
+	(void)fprintf(file, "%.0f,%.0f,%.0f,%.0f,%.0f,%u,%.0f,%u,%llu,%llu,%u,%u,%.0f\n",
+		      1e3 * server->now_s, jvm->heap - jvm_used(jvm), jvm->heap, jvm->heap,
+		      jvm->after_gc, server_hogs(server, hog_age_s), server_live(server),
+		      server_calls(server), (unsigned long long)(server->ended - server->failed),
+		      (unsigned long long)server->failed, jvm->minors, jvm->fulls,
+		      1e3 * server->gc_s);
+}
+
 void stats_print_header(void)
 {
 	printf("scenario,router,seed,calls,failed,oom,refused,other,by_default,fail_ppm,mean_ms,"

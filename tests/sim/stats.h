@@ -3,6 +3,7 @@
 #define CR_SIM_STATS_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "server.h"
 #include "workload.h"
@@ -44,6 +45,11 @@ void stats_good(struct stats *stats, enum call_kind kind, double took_s);
 
 /** A second is over; the servers were advanced. is_counted: the warm-up is over. */
 void stats_second(struct stats *stats, const struct server *servers, uint32_t n, bool is_counted);
+
+/** A server over time, in the columns of a recorded trace: the header line; the line of a moment,
+ * to which the server was advanced. hog_age_s: calls that are older are hogs. */
+void series_print_header(FILE *file);
+void series_print(FILE *file, const struct server *server, double hog_age_s);
 
 /** The header line, and the line of a run, without the first three values. */
 void stats_print_header(void);
