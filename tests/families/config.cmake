@@ -1,5 +1,5 @@
 # Tests of the configuration reader.
-set(config_sources daemon/config.c daemon/config_expand.c daemon/config_options.c
+set(config_sources daemon/config.c daemon/config_expand.c daemon/config_health.c daemon/config_options.c
 	daemon/config_report.c daemon/config_servers.c daemon/config_services.c
 	daemon/config_sources.c daemon/config_walk.c daemon/config_yaml.c core/text.c core/option.c
 	core/err.c)

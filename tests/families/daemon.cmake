@@ -1,5 +1,5 @@
 # The daemon's middle (image, seats, publisher), its rankers, and the daemon as a whole.
-set(config daemon/config.c daemon/config_expand.c daemon/config_options.c daemon/config_report.c
+set(config daemon/config.c daemon/config_expand.c daemon/config_health.c daemon/config_options.c daemon/config_report.c
 	daemon/config_servers.c daemon/config_services.c daemon/config_sources.c daemon/config_walk.c
 	daemon/config_yaml.c)
 set(middle daemon/assemble.c daemon/roster.c daemon/seats.c daemon/generation.c daemon/stage.c
