@@ -53,10 +53,10 @@ enum config_check_kind { CONFIG_CHECK_NONE = 0, CONFIG_CHECK_TCP, CONFIG_CHECK_H
 /** How the daemon itself looks after the servers of a service. */
 struct config_check {
 	enum config_check_kind kind;
-	char *path;                           /* of the GET; NULL for TCP */
-	char *host_header;                    /* NULL: the address */
-	char *port;                           /* another than the server's, or NULL */
-	uint32_t status[CONFIG_STATUS_MAX];   /* good answers; n_status 0: 2xx and 3xx */
+	char *path;                         /* of the GET; NULL for TCP */
+	char *host_header;                  /* NULL: the address */
+	char *port;                         /* another than the server's, or NULL */
+	uint32_t status[CONFIG_STATUS_MAX]; /* good answers; n_status 0: 2xx and 3xx */
 	size_t n_status;
 	int64_t interval_ns, timeout_ns; /* default 2 s, 1 s; timeout <= interval */
 	uint32_t fall, rise;             /* in a row, until it is down or up; default 3, 2 */
@@ -87,7 +87,7 @@ struct config_service {
 struct config {
 	char *path;
 	uint32_t hosts; /* data-plane hosts of the fleet; 0: unknown */
-	char *cluster; /* default "callrouter" */
+	char *cluster;  /* default "callrouter" */
 	char *group; /* that may read the snapshot and write the counters; NULL: the daemon's own */
 	struct config_server *servers;
 	size_t n_servers;

@@ -106,6 +106,9 @@ int daemon_open_files(struct daemon *daemon, const struct config *config, struct
 	daemon_inherit(daemon);
 	if (counters_create(daemon->options.run_dir, daemon->gid, &daemon->counters, err) < 0)
 		return err->code;
+	daemon->checks = checks_new(daemon->base, daemon->counters);
+	if (daemon->checks == NULL)
+		return err_set(err, -ENOMEM, "no memory to check servers");
 	daemon_raise_seq(daemon);
 	return snapshot_create(daemon->options.run_dir, daemon->gid, &daemon->writer, err);
 }
@@ -219,6 +222,7 @@ void daemon_describe(struct daemon *daemon, struct report_source *source)
 					  .counters = daemon->counters,
 					  .servers = daemon->servers,
 					  .poller = daemon->poller,
+					  .checks = daemon->checks,
 					  .columns = daemon_columns,
 					  .columns_arg = daemon->seats,
 					  .now_ns = clock_now_ns(),
@@ -365,6 +369,19 @@ static int daemon_open_swap(struct daemon *daemon, struct err *err)
 	return daemon->watch != NULL ? 0 : err->code;
 }
 
+static int daemon_open_health(struct daemon *daemon, struct err *err)
+{
+	const struct health_log_context context = {
+		.counters = daemon->counters,
+		.checks = daemon->checks,
+		.config = (const struct config *const *)&daemon->config,
+		.roster = (const struct roster *const *)&daemon->roster,
+	};
+
+	daemon->health_log = health_log_new(daemon->base, &context);
+	return daemon->health_log != NULL ? 0 : err_set(err, -ENOMEM, "no memory to start");
+}
+
 int daemon_open(struct daemon *daemon, const struct daemon_options *options, char **report,
 		struct err *err)
 {
@@ -375,7 +392,7 @@ int daemon_open(struct daemon *daemon, const struct daemon_options *options, cha
 				   .started_ns = clock_now_ns() };
 	if (daemon_open_state(daemon, err) < 0 || daemon_apply(daemon, report, err) < 0 ||
 	    daemon_open_publisher(daemon, err) < 0 || daemon_open_swap(daemon, err) < 0 ||
-	    daemon_add_events(daemon, err) < 0)
+	    daemon_open_health(daemon, err) < 0 || daemon_add_events(daemon, err) < 0)
 		return err->code;
 	return control_open(daemon->base, daemon->options.run_dir, daemon->gid, daemon_commands,
 			    daemon, &daemon->control, err);
@@ -420,6 +437,8 @@ void daemon_close(struct daemon *daemon)
 	daemon_free_event(daemon->on_second);
 	daemon_free_event(daemon->on_settle);
 	watch_close(daemon->watch);
+	health_log_free(daemon->health_log);
+	checks_free(daemon->checks);
 	census_free(daemon->census);
 	seats_free(daemon->seats);
 	swap_free(daemon->swap);

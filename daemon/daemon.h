@@ -7,8 +7,10 @@
 #include "assemble.h"
 #include "catalogue.h"
 #include "census.h"
+#include "check.h"
 #include "config.h"
 #include "control.h"
+#include "health_log.h"
 #include "poller.h"
 #include "publisher.h"
 #include "report.h"
@@ -41,6 +43,8 @@ struct daemon {
 	struct watch *watch;
 	struct swap *swap;
 	struct census *census;
+	struct checks *checks;
+	struct health_log *health_log;
 	struct control *control;
 	struct report *report;
 	struct image_header
