@@ -62,9 +62,10 @@ struct cr_live {
 	int64_t peer_bytes;
 	int64_t latency_ns;   /* decaying mean of finished calls */
 	int64_t up_since_ns;  /* CLOCK_MONOTONIC; start of slow start */
-	uint32_t failure_ppm; /* decaying share of failed calls */
+	uint32_t failure_ppm; /* decaying share of failed calls, as of failure_ns */
 	uint32_t state;       /* enum cr_state */
-	uint64_t spare[2];
+	uint64_t calls;       /* ever placed here */
+	int64_t failure_ns;   /* CLOCK_MONOTONIC; when failure_ppm last changed */
 };
 
 /**
