@@ -223,6 +223,7 @@ void daemon_describe(struct daemon *daemon, struct report_source *source)
 					  .servers = daemon->servers,
 					  .poller = daemon->poller,
 					  .checks = daemon->checks,
+					  .warnings = daemon->warnings,
 					  .columns = daemon_columns,
 					  .columns_arg = daemon->seats,
 					  .now_ns = clock_now_ns(),
@@ -238,6 +239,17 @@ static void daemon_on_second(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	daemon_describe(daemon, &source);
 	report_tick(daemon->report, &source);
+}
+
+static void daemon_on_sample(evutil_socket_t fd, short what, void *arg)
+{
+	struct daemon *daemon = arg;
+	struct report_source source;
+
+	(void)fd;
+	(void)what;
+	daemon_describe(daemon, &source);
+	warnings_tick(daemon->warnings, &source);
 }
 
 static void daemon_on_sitter(void *arg, struct sitter *sitter, enum ranker_event event,
@@ -264,7 +276,7 @@ static void daemon_on_convict(void *arg, uint64_t seq, const char *note)
 
 static int daemon_add_events(struct daemon *daemon, struct err *err)
 {
-	const struct timeval second = { .tv_sec = 1 };
+	const struct timeval second = { .tv_sec = 1 }, sample = { .tv_usec = WARNINGS_MS * 1000 };
 
 	daemon->on_put = event_new(daemon->base, servers_fd(daemon->servers), EV_READ | EV_PERSIST,
 				   daemon_on_put, daemon);
@@ -272,15 +284,18 @@ static int daemon_add_events(struct daemon *daemon, struct err *err)
 	daemon->on_int = evsignal_new(daemon->base, SIGINT, daemon_on_end, daemon);
 	daemon->on_term = evsignal_new(daemon->base, SIGTERM, daemon_on_end, daemon);
 	daemon->on_second = event_new(daemon->base, -1, EV_PERSIST, daemon_on_second, daemon);
+	daemon->on_sample = event_new(daemon->base, -1, EV_PERSIST, daemon_on_sample, daemon);
 	daemon->on_settle = evtimer_new(daemon->base, daemon_settle, daemon);
-	if (daemon->on_settle == NULL || daemon->on_put == NULL || daemon->on_hup == NULL ||
-	    daemon->on_int == NULL || daemon->on_term == NULL || daemon->on_second == NULL)
+	if (daemon->on_sample == NULL || daemon->on_settle == NULL || daemon->on_put == NULL ||
+	    daemon->on_hup == NULL || daemon->on_int == NULL || daemon->on_term == NULL ||
+	    daemon->on_second == NULL)
 		return err_set(err, -ENOMEM, "no memory for events");
 	event_add(daemon->on_put, NULL);
 	event_add(daemon->on_hup, NULL);
 	event_add(daemon->on_int, NULL);
 	event_add(daemon->on_term, NULL);
 	event_add(daemon->on_second, &second);
+	event_add(daemon->on_sample, &sample);
 	return 0;
 }
 
@@ -320,7 +335,9 @@ static int daemon_open_state(struct daemon *daemon, struct err *err)
 	daemon->servers = servers_new(options->state_dir);
 	daemon->poller = daemon->servers != NULL ? poller_new(daemon->servers) : NULL;
 	daemon->report = report_new();
-	if (daemon->base == NULL || daemon->poller == NULL || daemon->report == NULL)
+	daemon->warnings = warnings_new();
+	if (daemon->base == NULL || daemon->poller == NULL || daemon->report == NULL ||
+	    daemon->warnings == NULL)
 		return err_set(err, -ENOMEM, "no memory to start");
 	daemon->seats_context =
 		(struct seats_context){ daemon->base, options->run_dir, daemon_on_sitter, daemon };
@@ -435,6 +452,7 @@ void daemon_close(struct daemon *daemon)
 	daemon_free_event(daemon->on_int);
 	daemon_free_event(daemon->on_term);
 	daemon_free_event(daemon->on_second);
+	daemon_free_event(daemon->on_sample);
 	daemon_free_event(daemon->on_settle);
 	watch_close(daemon->watch);
 	health_log_free(daemon->health_log);
@@ -446,6 +464,7 @@ void daemon_close(struct daemon *daemon)
 	poller_free(daemon->poller);
 	servers_free(daemon->servers);
 	report_free(daemon->report);
+	warnings_free(daemon->warnings);
 	roster_free(daemon->roster);
 	config_free(daemon->config);
 	catalogue_close(&daemon->catalogue);

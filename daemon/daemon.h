@@ -15,6 +15,7 @@
 #include "publisher.h"
 #include "report.h"
 #include "swap.h"
+#include "warnings.h"
 #include "watch.h"
 
 /** The command line. */
@@ -47,9 +48,10 @@ struct daemon {
 	struct health_log *health_log;
 	struct control *control;
 	struct report *report;
+	struct warnings *warnings;
 	struct image_header
 		*inherited; /* what a daemon before us published, until the first publish */
-	struct event *on_put, *on_hup, *on_int, *on_term, *on_second, *on_settle;
+	struct event *on_put, *on_hup, *on_int, *on_term, *on_second, *on_sample, *on_settle;
 	int64_t started_ns;
 	int64_t held_ns; /* since when nothing is published, see daemon_publish() */
 };
