@@ -119,6 +119,154 @@ static bool line_open(struct counters_line *line, uint64_t from, int64_t now_ns)
 	return true;
 }
 
+/*** Calls ***/
+
+uint64_t health_claim(struct counters_line *line, uint64_t shut, int64_t now_ns)
+{
+	const uint64_t lease = health_word(HEALTH_TRIAL, now_ns + HEALTH_LEASE_NS);
+
+	/* Nobody was calm about it: no trouble is raised. */
+	if (!line_replace(line, shut, lease))
+		return 0;
+	line_show(line, now_ns);
+	return lease;
+}
+
+/** What an outcome says about a server, by the rules of the call's service. */
+enum verdict { VERDICT_GOOD, VERDICT_REFUSED, VERDICT_BAD, VERDICT_ANSWERED, VERDICT_NOTHING };
+
+static bool is_counted(const struct image_health *rules, enum image_counts bit)
+{
+	return (rules->counts & bit) != 0;
+}
+
+static enum verdict verdict_of(const struct image_health *rules, enum cr_outcome outcome)
+{
+	switch (outcome) {
+	case CR_OK:
+		return VERDICT_GOOD;
+	case CR_REFUSED_CONNECTION:
+		if (rules->aside_ns > 0)
+			return VERDICT_REFUSED;
+		return is_counted(rules, IMAGE_COUNTS_CONNECT) ? VERDICT_BAD : VERDICT_NOTHING;
+	case CR_TIMED_OUT:
+		return is_counted(rules, IMAGE_COUNTS_TIMEOUT) ? VERDICT_BAD : VERDICT_NOTHING;
+	case CR_FAILED:
+		/* What the service does not count is as good an answer as any, on trial. */
+		return is_counted(rules, IMAGE_COUNTS_FAILED) ? VERDICT_BAD : VERDICT_ANSWERED;
+	case CR_ABANDONED:
+		break;
+	}
+	return VERDICT_NOTHING;
+}
+
+static int64_t aside_length_ns(const struct image_health *rules, uint32_t refusals)
+{
+	int64_t ns = rules->aside_ns;
+
+	for (; refusals > 0 && ns < rules->aside_most_ns; refusals--)
+		ns *= 2;
+	if (ns > rules->aside_most_ns)
+		ns = rules->aside_most_ns;
+	return ns > rules->aside_ns ? ns : rules->aside_ns;
+}
+
+/* Servers that fail together are not to be tried together. */
+static int64_t out_length_ns(const struct image_health *rules, uint32_t salt, int64_t now_ns)
+{
+	const uint64_t tenth = (uint64_t)rules->out_for_ns / 10;
+	const uint64_t draw = cr_mix64((uint64_t)now_ns ^ ((uint64_t)salt << 40));
+
+	return rules->out_for_ns - (int64_t)tenth + (int64_t)(draw % (2 * tenth + 1));
+}
+
+static void line_put_aside(struct counters *c, struct counters_line *line,
+			   const struct image_health *rules, uint64_t from, int64_t now_ns)
+{
+	const uint32_t refusals = atomic_load_explicit(&line->refusals, memory_order_relaxed);
+	const int64_t until_ns = now_ns + aside_length_ns(rules, refusals);
+
+	/* Of many refused at the same moment one gets here first, and counts. */
+	if (line_shut(c, line, from, health_word(HEALTH_ASIDE, until_ns), now_ns))
+		atomic_fetch_add_explicit(&line->refusals, 1, memory_order_relaxed);
+}
+
+static void line_eject(struct counters *c, struct counters_line *line,
+		       const struct image_health *rules, const struct health_contact *contact,
+		       int64_t now_ns)
+{
+	const int64_t until_ns = now_ns + out_length_ns(rules, contact->salt, now_ns);
+
+	if (line_shut(c, line, contact->shut, health_word(HEALTH_EJECTED, until_ns), now_ns))
+		line_forget_failures(line);
+}
+
+/* A contact with an open line: it may be an old one, about a server that was shut since then. */
+static void open_note(struct counters *c, struct counters_line *line,
+		      const struct image_health *rules, const struct health_contact *contact,
+		      enum verdict verdict, int64_t now_ns)
+{
+	if (verdict == VERDICT_ANSWERED || verdict == VERDICT_NOTHING)
+		return;
+	if (atomic_load_explicit(&line->shut, memory_order_acquire) != 0) {
+		/* Should who shut it have died before he said so: */
+		if (verdict != VERDICT_GOOD)
+			trouble_raise(c);
+		return;
+	}
+	if (contact->at_ns < __atomic_load_n(&line->live.up_since_ns, __ATOMIC_RELAXED))
+		return;
+	if (verdict == VERDICT_GOOD)
+		line_forget_failures(line);
+	else if (verdict == VERDICT_REFUSED)
+		line_put_aside(c, line, rules, 0, now_ns);
+	else if (rules->failures > 0 &&
+		 atomic_fetch_add_explicit(&line->consecutive, 1, memory_order_relaxed) + 1 >=
+			 rules->failures)
+		line_eject(c, line, rules, contact, now_ns);
+}
+
+static void trial_note(struct counters *c, struct counters_line *line,
+		       const struct image_health *rules, const struct health_contact *contact,
+		       enum verdict verdict, int64_t now_ns)
+{
+	if (verdict == VERDICT_GOOD || verdict == VERDICT_ANSWERED)
+		line_open(line, contact->shut, now_ns);
+	else if (verdict == VERDICT_REFUSED)
+		line_put_aside(c, line, rules, contact->shut, now_ns);
+	else if (verdict == VERDICT_BAD && rules->out_for_ns > 0)
+		line_eject(c, line, rules, contact, now_ns);
+	else if (line_replace(line, contact->shut, contact->was)) /* due again, as it was */
+		line_show(line, now_ns);
+}
+
+/* A contact in spite of what shut the line, since too few were left. */
+static void shut_note(struct counters *c, struct counters_line *line,
+		      const struct image_health *rules, const struct health_contact *contact,
+		      enum verdict verdict, int64_t now_ns)
+{
+	const enum health_kind kind = health_kind(contact->shut);
+
+	/* Nor does it end somebody else's trial. */
+	if (verdict == VERDICT_GOOD && kind != HEALTH_TRIAL)
+		line_open(line, contact->shut, now_ns);
+	else if (verdict == VERDICT_REFUSED && kind == HEALTH_EJECTED)
+		line_put_aside(c, line, rules, contact->shut, now_ns);
+}
+
+void health_result(struct counters *c, struct counters_line *line, const struct image_health *rules,
+		   const struct health_contact *contact, enum cr_outcome outcome, int64_t now_ns)
+{
+	const enum verdict verdict = verdict_of(rules, outcome);
+
+	if (contact->shut == 0)
+		open_note(c, line, rules, contact, verdict, now_ns);
+	else if (contact->was != 0)
+		trial_note(c, line, rules, contact, verdict, now_ns);
+	else
+		shut_note(c, line, rules, contact, verdict, now_ns);
+}
+
 /*** The daemon ***/
 
 void health_begin(struct counters *c, struct counters_line *line, int64_t up_since_ns)
