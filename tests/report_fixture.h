@@ -198,7 +198,7 @@ static inline void fill_image(void)
 					 .instances = 3,
 					 .rows = 6,
 					 .orders = 8,
-					 .columns = 4,
+					 .columns = 8,
 					 .text = 1 };
 	struct image_metric *metric;
 
