@@ -1,7 +1,6 @@
 /* health_log.c - what was last told of each line, and what there is to tell now. */
 #include "health_log.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "clock.h"
@@ -26,14 +25,13 @@ struct health_log {
 
 /*** Sentences ***/
 
-static void tell_ejected(const struct config_server *server, const struct counters_line *line,
-			 int64_t left_ns)
+static void tell_ejected(const struct config_server *server, int64_t left_ns)
 {
 	char text[32];
 
-	log_warn("server ejected", "name=%s address=%s failures=%" PRIu32 " for=\"%s\"",
+	log_warn("server ejected",
+		 "name=%s address=%s reason=\"too many failures in a row\" for=\"%s\"",
 		 server->name, server->address,
-		 atomic_load_explicit(&line->consecutive, memory_order_relaxed),
 		 text_show_seconds(text, sizeof text, (double)left_ns / 1e9));
 }
 
@@ -92,7 +90,7 @@ static void look_at(struct health_log *log, const struct config_server *server, 
 		return;
 	switch (state) {
 	case CR_EJECTED:
-		tell_ejected(server, line, until_ns - now_ns);
+		tell_ejected(server, until_ns - now_ns);
 		break;
 	case CR_ASIDE:
 		tell_aside(server, until_ns - now_ns);

@@ -234,7 +234,6 @@ Test(lives, the_log_tells_each_change_once)
 	struct counters_line *line = scene_line(&scene, 1);
 
 	expect_logged(log, 0, "");
-	line->consecutive = 10;
 	line->shut = health_word(HEALTH_EJECTED, NOW_NS + 130 * CLOCK_S);
 	expect_logged(log, 0,
 		      "server ejected name=ms2 address=127.0.0.1:7102 failures=10 "
@@ -243,7 +242,6 @@ Test(lives, the_log_tells_each_change_once)
 	line->shut = health_word(HEALTH_TRIAL, NOW_NS + 140 * CLOCK_S);
 	expect_logged(log, 131 * CLOCK_S, "");
 	line->shut = health_word(HEALTH_EJECTED, NOW_NS + 311 * CLOCK_S);
-	line->consecutive = 11;
 	expect_logged(log, 131 * CLOCK_S,
 		      "server ejected name=ms2 address=127.0.0.1:7102 "
 		      "failures=11 for=\"3.0 min\"\n");
