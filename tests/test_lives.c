@@ -236,15 +236,17 @@ Test(lives, the_log_tells_each_change_once)
 	expect_logged(log, 0, "");
 	line->shut = health_word(HEALTH_EJECTED, NOW_NS + 130 * CLOCK_S);
 	expect_logged(log, 0,
-		      "server ejected name=ms2 address=127.0.0.1:7102 failures=10 "
+		      "server ejected name=ms2 address=127.0.0.1:7102 reason=\"too many failures "
+		      "in a row\" "
 		      "for=\"2.2 min\"\n");
 	expect_logged(log, CLOCK_S, "");
 	line->shut = health_word(HEALTH_TRIAL, NOW_NS + 140 * CLOCK_S);
 	expect_logged(log, 131 * CLOCK_S, "");
 	line->shut = health_word(HEALTH_EJECTED, NOW_NS + 311 * CLOCK_S);
 	expect_logged(log, 131 * CLOCK_S,
-		      "server ejected name=ms2 address=127.0.0.1:7102 "
-		      "failures=11 for=\"3.0 min\"\n");
+		      "server ejected name=ms2 address=127.0.0.1:7102 reason=\"too many failures "
+		      "in a row\" "
+		      "for=\"3.0 min\"\n");
 	line->shut = 0;
 	expect_logged(log, 320 * CLOCK_S,
 		      "server back name=ms2 address=127.0.0.1:7102 was=ejected "
