@@ -97,6 +97,15 @@ static inline bool health_is_off(const struct image_health *rules)
  */
 uint64_t health_claim(struct counters_line *line, uint64_t shut, int64_t now_ns);
 
+/** Has health_result() anything to do? Not for a success where all is well. [call] */
+static inline bool health_is_news(const struct counters_line *line, uint64_t shut,
+				  enum cr_outcome outcome)
+{
+	return outcome != CR_OK || shut != 0 ||
+	       (atomic_load_explicit(&line->consecutive, memory_order_relaxed) |
+		atomic_load_explicit(&line->refusals, memory_order_relaxed)) != 0;
+}
+
 /** A contact ended at now_ns: shut the line, open it, or count, as the service's rules say. [call]
  */
 void health_result(struct counters *c, struct counters_line *line, const struct image_health *rules,

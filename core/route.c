@@ -291,7 +291,8 @@ int cr_route(struct cr_thread *thread, int service, const struct cr_call *call,
 	if (mapping != NULL && spot != NULL) {
 		spot_count(spot, ticket);
 		ticket->epoch = mapping->epoch;
-		ticket_settle(ticket, mapping->counters, false);
+		if (!thread->look.is_calm)
+			ticket_settle(ticket, mapping->counters, false);
 		ticket_reserve(ticket, mapping->counters);
 	}
 	world_leave(thread);
@@ -305,7 +306,7 @@ int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *ca
 	const struct spot *spot = world_route(thread, world, service, call, ticket);
 	const struct mapping *mapping = world_counted(thread, world);
 
-	if (mapping != NULL && spot != NULL)
+	if (mapping != NULL && spot != NULL && !thread->look.is_calm)
 		ticket_settle(ticket, mapping->counters, true);
 	world_leave(thread);
 	return (int)ticket->n;

@@ -177,14 +177,21 @@ static int64_t ticket_now_ns(const struct cr_ticket *ticket, int64_t latency_ns,
 	return now_ns > seen_ns ? now_ns : seen_ns;
 }
 
-void ticket_note_result(const struct cr_ticket *ticket, struct counters *counters,
-			enum cr_outcome outcome, int64_t latency_ns, int64_t seen_ns)
+static void ticket_report(const struct cr_ticket *ticket, struct counters *counters,
+			  struct counters_line *line, enum cr_outcome outcome, int64_t now_ns)
 {
-	struct counters_line *line = ticket_line(ticket, counters, ticket->at);
 	const struct health_contact contact = { .shut = ticket->shut,
 						.was = ticket->was,
 						.at_ns = ticket->contact_ns,
 						.salt = ticket->line[ticket->at] };
+
+	health_result(counters, line, ticket->rules, &contact, outcome, now_ns);
+}
+
+void ticket_note_result(const struct cr_ticket *ticket, struct counters *counters,
+			enum cr_outcome outcome, int64_t latency_ns, int64_t seen_ns)
+{
+	struct counters_line *line = ticket_line(ticket, counters, ticket->at);
 	const int64_t now_ns = ticket_now_ns(ticket, latency_ns, seen_ns);
 
 	if (line == NULL)
@@ -195,6 +202,6 @@ void ticket_note_result(const struct cr_ticket *ticket, struct counters *counter
 	/* a fast failure is not a fast server: its time says nothing */
 	if (outcome == CR_OK && latency_ns >= 0)
 		line_note_latency(line, latency_ns);
-	if (ticket->rules != NULL)
-		health_result(counters, line, ticket->rules, &contact, outcome, now_ns);
+	if (ticket->rules != NULL && health_is_news(line, ticket->shut, outcome))
+		ticket_report(ticket, counters, line, outcome, now_ns);
 }

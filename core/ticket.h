@@ -8,7 +8,8 @@
 /**
  * Whom of the list does the call contact first? Servers whose one trial call another caller got
  * are taken off the list; if nobody would be left, it stays as it is. is_dry: claim nothing, but
- * find the same. [call]
+ * find the same. Not needed after a look that was calm: then all were open at the same moment.
+ * [call]
  */
 void ticket_settle(struct cr_ticket *ticket, const struct counters *counters, bool is_dry);
 

@@ -1,106 +1,98 @@
-/* health_scene.h - servers of a configuration with their lines in a counters file, for the tests of
- * what the daemon does for health. */
+/* health_scene.h - for the tests of servers' health: a service whose calls put servers aside and
+ * out, and calls at chosen times. Its router takes the servers by name, so that the first of a list
+ * is ms1 unless something keeps it away. */
 #ifndef CR_TESTS_HEALTH_SCENE_H
 #define CR_TESTS_HEALTH_SCENE_H
 
-#include <criterion/criterion.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "assemble.h"
-#include "clock.h"
-#include "counters.h"
 #include "health.h"
-#include "shared_files.h"
+#include <callrouter/order.h>
 
-#define SCENE_SERVERS 4
+#include "route_scene.h"
 
-/** Up to four servers, all in both services; ms1 is the first. */
-struct health_scene {
-	struct folder folder;
-	struct counters *counters;
-	struct roster *roster;
-	struct config config;
-	struct config_server server[SCENE_SERVERS];
-	struct config_service service[2];
-	size_t members[SCENE_SERVERS];
-	char name[SCENE_SERVERS][16], address[SCENE_SERVERS][64], host[SCENE_SERVERS][64];
-	char port[SCENE_SERVERS][8];
+#define S         INT64_C(1000000000)
+#define OUT_MOST  198 /* seconds: 3 minutes and a tenth */
+#define OUT_LEAST 162
+
+static const struct image_health usual_health = {
+	.aside_ns = 2 * S,
+	.aside_most_ns = 30 * S,
+	.out_for_ns = 180 * S,
+	.failures = 10,
+	.counts = IMAGE_COUNTS_ALL,
 };
 
-static inline void scene_address(struct health_scene *scene, size_t i, const char *host, int port)
+static inline void scene_of_health(struct scene *s, uint32_t n, struct image_health health)
 {
-	(void)snprintf(scene->host[i], sizeof scene->host[i], "%s", host);
-	(void)snprintf(scene->port[i], sizeof scene->port[i], "%d", port);
-	(void)snprintf(scene->address[i], sizeof scene->address[i], "%.40s:%d", host, port);
+	scene_open(s, n);
+	s->orders->router = says(s, "say=all\n");
+	s->orders->health = health;
+	scene_attach(s);
+	scene_publish(s);
 }
 
-static inline void scene_name(struct health_scene *scene, size_t i, const char *name)
+static inline void at(struct scene *s, double seconds)
 {
-	(void)snprintf(scene->name[i], sizeof scene->name[i], "%s", name);
+	s->call.now_ns = NOW_NS + (int64_t)(seconds * 1e9);
 }
 
-/* Make the roster that belongs to the configuration as it is now. */
-static inline struct roster *scene_roster(const struct health_scene *scene,
-					  const struct roster *before)
+/** The list that a call gets now; it changes nothing. */
+static inline const char *list_now(struct scene *s)
 {
-	struct err err = { 0 };
-	struct roster *roster = roster_new(&scene->config, scene->counters, before, &err);
+	struct cr_ticket ticket;
 
-	cr_assert_not_null(roster, "%s", err.text);
-	return roster;
+	cr_route_dry(s->thread, s->service, &s->call, &ticket);
+	return list_of(&ticket);
 }
 
-static inline void scene_open(struct health_scene *scene, size_t n_servers)
+/** A call now, whose first server ends it so. Returns that server. */
+static inline const char *call_now(struct scene *s, enum cr_outcome outcome)
 {
-	struct err err = { 0 };
+	const char *first;
 
-	*scene = (struct health_scene){ .folder = folder_make() };
-	cr_assert_eq(counters_create(scene->folder.path, (gid_t)-1, &scene->counters, &err), 0);
-	for (size_t i = 0; i < SCENE_SERVERS; i++) {
-		char name[16];
+	cr_route(s->thread, s->service, &s->call, &s->ticket);
+	first = s->ticket.n > 0 ? s->ticket.server[0]->name : "";
+	cr_end(s->thread, &s->ticket, outcome, -1);
+	return first;
+}
 
-		(void)snprintf(name, sizeof name, "ms%zu", i + 1);
-		scene_name(scene, i, name);
-		scene_address(scene, i, "127.0.0.1", 7101 + (int)i);
-		scene->members[i] = i;
-		scene->server[i] = (struct config_server){ .name = scene->name[i],
-							   .address = scene->address[i],
-							   .host = scene->host[i],
-							   .port = scene->port[i],
-							   .weight = 1 };
+static inline void calls_now(struct scene *s, int n, enum cr_outcome outcome)
+{
+	while (n-- > 0)
+		call_now(s, outcome);
+}
+
+/** A call of this server's in whatever state it is: tickets are copied, and made to begin with it.
+ */
+static inline bool ticket_at(struct scene *s, const char *server, struct cr_ticket *ticket)
+{
+	cr_route(s->thread, s->service, &s->call, ticket);
+	while (ticket->at < ticket->n && strcmp(ticket->server[ticket->at]->name, server) != 0)
+		cr_next(s->thread, ticket, CR_ABANDONED);
+	return ticket->at < ticket->n;
+}
+
+/** n calls that this server does so with: others are passed over. */
+static inline void calls_at(struct scene *s, const char *server, int n, enum cr_outcome outcome)
+{
+	struct cr_ticket ticket;
+
+	while (n-- > 0) {
+		cr_assert(ticket_at(s, server, &ticket), "%s is in no list", server);
+		cr_end(s->thread, &ticket, outcome, -1);
 	}
-	for (size_t i = 0; i < 2; i++)
-		scene->service[i] =
-			(struct config_service){ .name = strdup(i == 0 ? "orders" : "stock"),
-						 .servers = scene->members,
-						 .n_servers = n_servers };
-	scene->config = (struct config){ .servers = scene->server,
-					 .n_servers = n_servers,
-					 .services = scene->service,
-					 .n_services = 1 };
-	scene->roster = scene_roster(scene, NULL);
 }
 
-static inline void scene_close(struct health_scene *scene)
+static inline enum cr_state state_of(const struct scene *s, const char *server)
 {
-	roster_free(scene->roster);
-	counters_close(scene->counters);
-	folder_remove(&scene->folder);
-	free(scene->service[0].name);
-	free(scene->service[1].name);
+	const struct counters_line *line = run_line(&s->run, server);
+
+	/* what routers read says the same at the moment of a change */
+	return health_state(line, s->call.now_ns);
 }
 
-static inline struct counters_line *scene_line(const struct health_scene *scene, size_t i)
+static inline uint32_t shown_state(const struct scene *s, const char *server)
 {
-	return counters_line(scene->counters, scene->roster->server_line[i]);
-}
-
-static inline enum cr_state scene_state(const struct health_scene *scene, size_t i)
-{
-	return health_state(scene_line(scene, i), clock_now_ns());
+	return __atomic_load_n(&run_line(&s->run, server)->live.state, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -5,11 +5,11 @@
 #include <sys/socket.h>
 
 #include "check_internal.h"
-#include "health_scene.h"
+#include "lives_scene.h"
 #include "lab/fake_http.h"
 #include "resolve.h"
 
-static struct health_scene scene;
+static struct lives_scene scene;
 static struct event_base *base;
 static struct checks *checks;
 static struct fake_http *web;

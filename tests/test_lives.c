@@ -3,10 +3,10 @@
 #include "lives.h"
 
 #include "health_log.h"
-#include "health_scene.h"
+#include "lives_scene.h"
 #include "log.h"
 
-static struct health_scene scene;
+static struct lives_scene scene;
 static char logged[4096];
 
 static void keep_line(void *arg, enum cr_level level, const char *line)

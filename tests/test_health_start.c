@@ -1,0 +1,2 @@
+#include "health_scene.h"
+Test(x, y) {}
