@@ -69,21 +69,23 @@ static void ticket_drop(struct cr_ticket *ticket, uint32_t n)
 		ticket->n * sizeof *ticket->incarnation);
 }
 
-void ticket_settle(struct cr_ticket *ticket, const struct counters *counters, bool is_dry)
+bool ticket_settle(struct cr_ticket *ticket, const struct counters *counters, bool is_dry)
 {
 	uint32_t at = 0;
 
 	while (at < ticket->n && !ticket_contact(ticket, counters, at, is_dry))
 		at++;
-	if (at == ticket->n) {
-		/* All were shut since they were looked at: the first, without a claim. */
-		ticket->let_in = UINT32_MAX;
-		at = 0;
-		if (ticket->n > 0)
-			ticket_contact(ticket, counters, 0, is_dry);
-	}
+	if (at == ticket->n)
+		return ticket->n == 0;
 	if (at > 0)
 		ticket_drop(ticket, at);
+	return true;
+}
+
+void ticket_insist(struct cr_ticket *ticket, const struct counters *counters)
+{
+	ticket->let_in = UINT32_MAX;
+	ticket_contact(ticket, counters, 0, false);
 }
 
 /* Is somebody else trying this server at the moment? */

@@ -20,7 +20,8 @@ foreach(test ${library_tests})
 		target_compile_definitions(${test} PRIVATE
 			PLUGINS_DIR="${CMAKE_BINARY_DIR}/plugins.d"
 			TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
-		add_dependencies(${test} plugin_says plugin_garbage plugin_probe heap_free random
+		add_dependencies(${test} plugin_says plugin_garbage plugin_probe heap_free
+			least_connections random
 			round_robin)
 	endif()
 endforeach()
