@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 
 #include "check_internal.h"
-#include "lives_scene.h"
 #include "lab/fake_http.h"
+#include "lives_scene.h"
 #include "resolve.h"
 
 static struct lives_scene scene;
