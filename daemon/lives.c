@@ -57,6 +57,34 @@ static size_t find_new(const struct config *config, const struct roster *roster,
 	return n;
 }
 
+static bool has_health(const struct config_service *service)
+{
+	const struct config_health *health = &service->health;
+
+	return health->aside_ns > 0 || health->failures > 0 || health->slow_start_ns > 0;
+}
+
+/* Nobody would ever try them, and status would say that they are on trial for ever. */
+static void open_unruled(struct counters *counters, const struct config *config,
+			 const struct roster *roster, bool *is_ruled)
+{
+	const int64_t now = clock_now_ns();
+
+	memset(is_ruled, 0, config->n_servers * sizeof *is_ruled);
+	for (size_t i = 0; i < config->n_services; i++)
+		for (size_t k = 0;
+		     has_health(&config->services[i]) && k < config->services[i].n_servers; k++)
+			is_ruled[config->services[i].servers[k]] = true;
+	for (size_t i = 0; i < config->n_servers; i++) {
+		struct counters_line *line = counters_line(counters, roster->server_line[i]);
+		const bool is_managed = !config->servers[i].is_admin;
+		const enum cr_state state = is_managed ? health_state(line, now) : CR_UP;
+
+		if (!is_ruled[i] && state != CR_UP && state != CR_DOWN)
+			health_restore(counters, line, now);
+	}
+}
+
 void lives_begin(struct counters *counters, const struct config *config,
 		 const struct roster *roster, const struct lives_before *before)
 {
@@ -77,6 +105,7 @@ void lives_begin(struct counters *counters, const struct config *config,
 		if (is_new[i])
 			health_begin(counters, counters_line(counters, roster->server_line[i]),
 				     n < roster->n_managed ? clock_now_ns() : 0);
+	open_unruled(counters, config, roster, is_new);
 
 out:
 	free(former);

@@ -17,8 +17,9 @@ struct lives_before {
 
 /**
  * A configuration comes into force. A server that is new, or has a new address, begins afresh, with
- * a slow start where others were there before it; all others keep their health and ejections.
- * Without memory all keep it. [main]
+ * a slow start where others were there before it; all others keep their health and ejections. But
+ * where no service has health switched on any more, nothing of it is left to be shown. Without
+ * memory all keep it. [main]
  */
 void lives_begin(struct counters *counters, const struct config *config,
 		 const struct roster *roster, const struct lives_before *before);

@@ -8,13 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <callrouter/order.h>
+
 #include "clock.h"
 #include "text.h"
 
 #define HOST_MAX 256
+#define BUCKETS  4096u
 
 struct entry {
-	struct entry *next;
+	struct entry *next;        /* in its bucket */
+	struct entry *next_wanted; /* in the queue */
 	char host[HOST_MAX];
 	struct resolve_address known; /* n 0: nothing yet */
 	char error[160];              /* of the last lookup; "" if it was good */
@@ -25,8 +29,9 @@ struct entry {
 struct resolver {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct entry *entries; /* only grows: names that a configuration had */
-	unsigned users;        /* main, and the thread while it runs */
+	struct entry *bucket[BUCKETS]; /* by hash; only grows: names that a configuration had */
+	struct entry *wanted, **wanted_end; /* the queue of the thread */
+	unsigned users;                     /* main, and the thread while it runs */
 	bool has_thread, is_ending;
 };
 
@@ -75,21 +80,38 @@ static void resolver_unlock_or_free(struct resolver *resolver)
 	pthread_mutex_unlock(&resolver->lock);
 	if (!is_last)
 		return;
-	for (struct entry *entry = resolver->entries, *next; entry != NULL; entry = next) {
-		next = entry->next;
-		free(entry);
-	}
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct entry *entry = resolver->bucket[i], *next; entry != NULL;
+		     entry = next) {
+			next = entry->next;
+			free(entry);
+		}
 	pthread_cond_destroy(&resolver->wake);
 	pthread_mutex_destroy(&resolver->lock);
 	free(resolver);
 }
 
-static struct entry *wanted_entry(const struct resolver *resolver)
+static void queue_put(struct resolver *resolver, struct entry *entry)
 {
-	struct entry *entry = resolver->entries;
+	if (entry->is_wanted)
+		return;
+	entry->is_wanted = true;
+	entry->next_wanted = NULL;
+	*resolver->wanted_end = entry;
+	resolver->wanted_end = &entry->next_wanted;
+}
 
-	while (entry != NULL && !entry->is_wanted)
-		entry = entry->next;
+/* NULL: nothing is wanted. */
+static struct entry *queue_take(struct resolver *resolver)
+{
+	struct entry *entry = resolver->wanted;
+
+	if (entry == NULL)
+		return NULL;
+	resolver->wanted = entry->next_wanted;
+	if (resolver->wanted == NULL)
+		resolver->wanted_end = &resolver->wanted;
+	entry->is_wanted = false;
 	return entry;
 }
 
@@ -99,7 +121,6 @@ static void answer(struct resolver *resolver, struct entry *entry)
 	struct resolve_address found;
 	int r;
 
-	entry->is_wanted = false;
 	pthread_mutex_unlock(&resolver->lock);
 	r = look_up(entry->host, AI_ADDRCONFIG, &found);
 	pthread_mutex_lock(&resolver->lock);
@@ -116,7 +137,7 @@ static void *resolver_thread(void *arg)
 
 	pthread_mutex_lock(&resolver->lock);
 	while (!resolver->is_ending) {
-		entry = wanted_entry(resolver);
+		entry = queue_take(resolver);
 		if (entry != NULL)
 			answer(resolver, entry);
 		else
@@ -157,6 +178,7 @@ struct resolver *resolver_new(void)
 	pthread_mutex_init(&resolver->lock, NULL);
 	pthread_cond_init(&resolver->wake, NULL);
 	resolver->users = 1;
+	resolver->wanted_end = &resolver->wanted;
 	return resolver;
 }
 
@@ -172,7 +194,8 @@ void resolver_free(struct resolver *resolver)
 
 static struct entry *find_entry(struct resolver *resolver, const char *host)
 {
-	struct entry *entry = resolver->entries;
+	struct entry **bucket = &resolver->bucket[cr_hash64(host, strlen(host)) % BUCKETS];
+	struct entry *entry = *bucket;
 
 	while (entry != NULL && strcmp(entry->host, host) != 0)
 		entry = entry->next;
@@ -182,8 +205,8 @@ static struct entry *find_entry(struct resolver *resolver, const char *host)
 	if (entry == NULL)
 		return NULL;
 	(void)text_copy(entry->host, sizeof entry->host, host);
-	entry->next = resolver->entries;
-	resolver->entries = entry;
+	entry->next = *bucket;
+	*bucket = entry;
 	return entry;
 }
 
@@ -202,7 +225,7 @@ int resolver_get(struct resolver *resolver, const char *host, struct resolve_add
 	}
 	if (entry->asked_ns == 0 || now_ns - entry->asked_ns >= RESOLVE_REFRESH_S * CLOCK_S) {
 		entry->asked_ns = now_ns;
-		entry->is_wanted = true;
+		queue_put(resolver, entry);
 		pthread_cond_signal(&resolver->wake);
 	}
 	*out = entry->known;

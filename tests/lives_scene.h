@@ -75,6 +75,7 @@ static inline void scene_open(struct lives_scene *scene, size_t n_servers)
 	for (size_t i = 0; i < 2; i++)
 		scene->service[i] =
 			(struct config_service){ .name = strdup(i == 0 ? "orders" : "stock"),
+						 .health = { .failures = 10 },
 						 .servers = scene->members,
 						 .n_servers = n_servers };
 	scene->config = (struct config){ .servers = scene->server,

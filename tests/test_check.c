@@ -2,7 +2,9 @@
 #include "check.h"
 
 #include <arpa/inet.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "check_internal.h"
 #include "lab/fake_http.h"
@@ -461,6 +463,62 @@ Test(check, the_operators_word_holds_until_it_fails_fall_times_again)
 		event_base_loop(base, EVLOOP_ONCE);
 	cr_expect(is_up());
 	cr_assert(run_until(is_down));
+}
+
+/*** Trouble of the daemon's own ***/
+
+static struct rlimit take_descriptors(void)
+{
+	struct rlimit limit, none;
+
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){ .rlim_cur = 3, .rlim_max = limit.rlim_max };
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	return limit;
+}
+
+Test(check, without_a_descriptor_a_run_says_nothing)
+{
+	struct rlimit limit;
+
+	fake_http_page(web, "200 OK", "", "");
+	apply();
+	cr_assert(run_until(has_passed_twice));
+	limit = take_descriptors();
+	cr_expect(run_until(has_run_ten_times));
+	cr_expect_eq(report().bad, 0u);
+	cr_expect_str_eq(report().error, "");
+	cr_expect(is_up());
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+Test(check, who_is_down_stays_so_while_no_check_can_be_made)
+{
+	struct rlimit limit;
+	int64_t until_ns;
+
+	fake_http_page(web, "500 Broken", "", "");
+	apply();
+	cr_assert(run_until(is_down));
+	limit = take_descriptors();
+	until_ns = scene_line(&scene, 0)->down_until_ns;
+	cr_expect(run_until(has_run_ten_times));
+	cr_expect_gt(scene_line(&scene, 0)->down_until_ns, until_ns);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+Test(check, a_daemon_that_was_stopped_does_not_blame_the_server)
+{
+	const struct timespec pause = { .tv_nsec = 300000000 };
+
+	apply(); /* of a server that says nothing */
+	while (report().runs == 0)
+		event_base_loop(base, EVLOOP_ONCE);
+	nanosleep(&pause, NULL);
+	while (report().runs == 1)
+		event_base_loop(base, EVLOOP_ONCE);
+	cr_expect_eq(report().bad, 0u);
+	cr_assert(run_until(is_down), "but later it does");
 }
 
 /*** Names ***/

@@ -135,6 +135,22 @@ Test(lives, a_server_that_was_away_for_one_configuration_begins_afresh)
 	cr_expect(is_in_slow_start(2));
 }
 
+Test(lives, without_any_health_nobody_is_shown_as_out)
+{
+	const struct config old = scene.config;
+	const uint64_t ejected = an_ejection();
+
+	scene_line(&scene, 0)->shut = ejected;
+	reload(&old);
+	cr_expect_eq(scene_line(&scene, 0)->shut, ejected);
+	scene.service[0].health = (struct config_health){ .out_for_ns = CLOCK_S };
+	reload(&old);
+	cr_expect_eq(scene_state(&scene, 0), CR_UP);
+	health_check_failed(scene.counters, scene_line(&scene, 1), clock_now_ns() + 60 * CLOCK_S);
+	reload(&old);
+	cr_expect_eq(scene_state(&scene, 1), CR_DOWN, "that is the check's");
+}
+
 /* What a daemon published before this one. */
 static struct image_header *published(size_t n)
 {
