@@ -70,8 +70,6 @@ static void tell_back(const struct config_server *server, const struct told *tol
 /* Is it something else than what was told last? */
 static bool is_news(const struct told *told, enum cr_state state, int64_t until_ns)
 {
-	if (state == CR_TRIAL)
-		return false;
 	return state != told->state || (state == CR_EJECTED && until_ns > told->until_ns);
 }
 
@@ -101,7 +99,7 @@ static void look_at(struct health_log *log, const struct config_server *server, 
 	case CR_UP:
 		tell_back(server, told, now_ns);
 		break;
-	case CR_TRIAL:
+	case CR_TRIAL: /* no news: what comes of it is */
 	case CR_DRAINED:
 		return;
 	}
