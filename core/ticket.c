@@ -49,7 +49,7 @@ static bool ticket_contact(struct cr_ticket *ticket, const struct counters *coun
 		return is_let_in;
 	if (is_dry)
 		return true;
-	claim = health_claim(line, ticket->shut, ticket->contact_ns);
+	claim = health_claim(counters, line, ticket->shut, ticket->contact_ns);
 	if (claim == 0) {
 		ticket->shut = atomic_load_explicit(&line->shut, memory_order_relaxed);
 		return is_let_in;

@@ -160,6 +160,17 @@ Test(limits, a_success_of_a_server_that_was_let_in_opens_it)
 	scene_close(&s);
 }
 
+Test(limits, servers_that_are_let_in_keep_their_places_among_the_others)
+{
+	struct scene s;
+
+	scene_of_health(&s, 3, usual_health);
+	eject_all(&s, 2);
+	cr_expect_str_eq(list_now(&s), "ms1 ms3");
+	cr_expect_str_eq(call_now(&s, CR_ABANDONED), "ms1");
+	scene_close(&s);
+}
+
 Test(limits, a_server_that_was_let_in_and_refuses_is_put_aside)
 {
 	struct scene s;
@@ -183,9 +194,31 @@ Test(limits, weight_0_and_drained_stay_away_even_when_all_others_are_shut)
 	s.plan->server[3].flags = IMAGE_DRAINED;
 	scene_publish(&s);
 	calls_at(&s, "ms1", 10, CR_FAILED);
-	cr_expect_str_eq(list_now(&s), "ms2"); /* half of two, not of four */
+	cr_expect_str_eq(list_now(&s), "ms2");
 	refuse(&s, "ms2");
 	cr_expect_str_eq(list_now(&s), "ms1 ms2");
+	at(&s, 40);
+	calls_at(&s, "ms2", 1, CR_OK);
+	calls_at(&s, "ms2", 10, CR_FAILED);
+	cr_expect_str_eq(list_now(&s), "ms1"); /* half of two stays out, not of four */
+	scene_close(&s);
+}
+
+Test(limits, a_router_cannot_name_a_drained_server_even_when_all_others_are_shut)
+{
+	struct scene s;
+
+	scene_of_health(&s, 3, usual_health);
+	s.plan->server[2].flags = IMAGE_DRAINED;
+	scene_publish(&s);
+	refuse(&s, "ms1");
+	refuse(&s, "ms2");
+	s.orders->router = says(&s, "say=unusable\n");
+	scene_publish(&s);
+	cr_route(s.thread, s.service, &s.call, &s.ticket);
+	cr_expect_eq(s.ticket.reason, CR_REASON_UNKNOWN_SERVER);
+	cr_expect_eq(s.ticket.n, 2);
+	cr_end(s.thread, &s.ticket, CR_ABANDONED, -1);
 	scene_close(&s);
 }
 

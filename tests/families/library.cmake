@@ -7,7 +7,7 @@ set(library_tests stress_route stress_health)
 stress_test(route SOURCES ${library})
 stress_test(health SOURCES ${library})
 foreach(name route route_lists route_guests route_counts route_silent fork fork_dead lifecycle attach
-	health health_limits health_calls health_daemon health_start)
+	health health_limits health_calls health_daemon health_look health_start)
 	unit_test(${name} SOURCES ${library})
 	list(APPEND library_tests test_${name})
 endforeach()
