@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon.h"
+#include "lives.h"
 #include "log.h"
 #include "plugin.h"
 #include "text.h"
@@ -202,7 +203,9 @@ static void apply_move_sitters(struct daemon *daemon, struct coming *coming)
 static void apply_commit(struct daemon *daemon, struct coming *coming)
 {
 	struct coming old = { daemon->config, daemon->roster, daemon->seats, NULL, 0 };
+	const struct lives_before before = { daemon->config, daemon->roster, daemon->inherited };
 
+	lives_begin(daemon->counters, coming->config, coming->roster, &before);
 	if (daemon->publisher != NULL)
 		publisher_reset(daemon->publisher);
 	if (daemon->seats != NULL)
@@ -213,6 +216,15 @@ static void apply_commit(struct daemon *daemon, struct coming *coming)
 	free(coming->plugins);
 	*coming = (struct coming){ 0 };
 	coming_free(&old);
+}
+
+/* Too little memory for checks is no reason to go on with the old configuration: it is in force. */
+static void apply_checks(struct daemon *daemon)
+{
+	struct err err = { 0 };
+
+	if (checks_apply(daemon->checks, daemon->config, daemon->roster, &err) < 0)
+		log_error("checks not changed", "error=\"%s\" remedy=\"reload again\"", err.text);
 }
 
 static int apply_prepare(struct daemon *daemon, struct coming *coming, struct err *err)
@@ -241,6 +253,7 @@ int daemon_apply(struct daemon *daemon, char **report, struct err *err)
 		return err->code;
 	}
 	apply_commit(daemon, &coming);
+	apply_checks(daemon);
 	log_info("configuration applied", "file=%s servers=%zu services=%zu sources=%zu",
 		 daemon->options.config_path, daemon->config->n_servers, daemon->config->n_services,
 		 daemon->config->n_sources);

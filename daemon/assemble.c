@@ -263,6 +263,18 @@ static void draft_put_choice(struct draft *draft, struct image_service *service,
 	choice->ranked_ns = sitter->ranked_ns;
 }
 
+static struct image_health health_of(const struct config_health *from)
+{
+	return (struct image_health){
+		.aside_ns = from->aside_ns,
+		.aside_most_ns = from->aside_most_ns,
+		.out_for_ns = from->out_for_ns,
+		.slow_start_ns = from->slow_start_ns,
+		.failures = from->failures,
+		.counts = from->counts,
+	};
+}
+
 static int draft_put_service(struct draft *draft, size_t index)
 {
 	const struct assemble *in = draft->in;
@@ -278,6 +290,7 @@ static int draft_put_service(struct draft *draft, size_t index)
 	service->n_rows = (uint32_t)from->n_servers;
 	service->line = in->roster->service_line[index];
 	service->stale_after_ns = from->stale_after_ns;
+	service->health = health_of(&from->health);
 	for (size_t i = 0; ok && i < from->n_servers; i++) {
 		rows[i] = in->roster->index[from->servers[i]];
 		marks.usable[i] = image_is_usable(&image_servers(draft->image)[rows[i]]);
@@ -306,6 +319,7 @@ struct image_header *assemble(const struct assemble *in, uint32_t *instance)
 	draft.image->generation = in->generation;
 	draft.image->taken_ns = in->now_ns;
 	draft.image->prepare = in->prepare;
+	draft.image->hosts = in->config->hosts;
 	text_copy(draft.image->cluster, sizeof draft.image->cluster, in->config->cluster);
 	draft_put_servers(&draft);
 	draft_put_instances(&draft);

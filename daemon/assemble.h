@@ -15,8 +15,9 @@ struct roster {
 	uint32_t *service_line; /* [n_services] */
 	uint32_t *index;        /* [n_servers]: managed server -> index in an image */
 	uint32_t n_managed;
-	bool own[COUNTERS_LINES];  /* lines of this roster */
-	bool kept[COUNTERS_LINES]; /* and of the one before: data planes may still use them */
+	bool own[COUNTERS_LINES];   /* lines of this roster */
+	bool known[COUNTERS_LINES]; /* that these names had before this roster was made */
+	bool kept[COUNTERS_LINES];  /* and of the one before: data planes may still use them */
 	bool service_own[COUNTERS_SERVICES], service_kept[COUNTERS_SERVICES]; /* the same */
 };
 

@@ -4,9 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "daemon.h"
 #include "document.h"
+#include "health.h"
+#include "lives.h"
+#include "log.h"
 #include "text.h"
+#include "words.h"
 
 /** The list of plugins for a report, with the memory that it points into. */
 struct inventory {
@@ -261,15 +266,37 @@ static int publish_wish(struct daemon *daemon, struct err *err)
 	return 0;
 }
 
-static json_t *run_drain_to(struct daemon *daemon, const json_t *request, bool is_drained,
+/* As published last, NULL: it is not. */
+static const struct image_server *find_published(const struct daemon *daemon, const char *name)
+{
+	const struct image_header *image = publisher_image(daemon->publisher);
+
+	for (size_t i = 0; image != NULL && i < image->server.count; i++)
+		if (strcmp(image_servers(image)[i].name, name) == 0)
+			return &image_servers(image)[i];
+	return NULL;
+}
+
+static bool is_drained(const struct daemon *daemon, const char *name)
+{
+	const struct image_server *server = find_published(daemon, name);
+
+	return server != NULL && (server->flags & IMAGE_DRAINED) != 0;
+}
+
+static json_t *run_drain_to(struct daemon *daemon, const json_t *request, bool wants_drain,
 			    struct err *err)
 {
 	const char *server = text_member(request, "server", err);
+	const bool was_drained = server != NULL && is_drained(daemon, server);
 
-	if (server == NULL || servers_drain(daemon->servers, server, is_drained, err) < 0 ||
-	    publish_wish(daemon, err) < 0)
+	if (server == NULL || servers_drain(daemon->servers, server, wants_drain, err) < 0)
 		return NULL;
-	return json_pack("{s:s, s:b}", "server", server, "drained", (int)is_drained);
+	if (was_drained && !wants_drain)
+		lives_undrained(daemon->counters, find_published(daemon, server)->line);
+	if (publish_wish(daemon, err) < 0)
+		return NULL;
+	return json_pack("{s:s, s:b}", "server", server, "drained", (int)wants_drain);
 }
 
 static json_t *run_drain(void *arg, const json_t *request, struct control_request *later,
@@ -317,10 +344,55 @@ static json_t *run_weight(void *arg, const json_t *request, struct control_reque
 			 json_object_get(request, "weight"));
 }
 
+/* The configuration's index of a managed server, or < 0 with err. */
+static int find_managed(const struct config *config, const char *name, struct err *err)
+{
+	for (size_t i = 0; i < config->n_servers; i++) {
+		if (strcmp(config->servers[i].name, name) != 0)
+			continue;
+		if (!config->servers[i].is_admin)
+			return (int)i;
+		return err_set(err, -EINVAL,
+			       "%s is an administration server: no call goes there anyway", name);
+	}
+	return err_set(err, -ENOENT,
+		       "no server \"%.80s\" in the configuration; callrouterctl servers lists them",
+		       name);
+}
+
+/* The operator knows better than calls and checks. */
+static json_t *run_restore(void *arg, const json_t *request, struct control_request *later,
+			   struct err *err)
+{
+	struct daemon *daemon = arg;
+	const char *server = text_member(request, "server", err);
+	const int64_t now = clock_now_ns();
+	const int i = server != NULL ? find_managed(daemon->config, server, err) : -1;
+	struct counters_line *line;
+	enum cr_state was;
+
+	(void)later;
+	if (i < 0)
+		return NULL;
+	line = counters_line(daemon->counters, daemon->roster->server_line[i]);
+	was = health_state(line, now);
+	checks_restored(daemon->checks, daemon->roster->server_line[i]);
+	health_restore(daemon->counters, line, now);
+	log_info("server restored by the operator", "name=%s was=%s", server, words_state(was));
+	return json_pack("{s:s, s:s, s:b}", "server", server, "was", words_state(was), "drained",
+			 (int)is_drained(daemon, server));
+}
+
 const struct control_command daemon_commands[] = {
-	{ "status", false, run_status },   { "servers", false, run_servers },
-	{ "plugins", false, run_plugins }, { "rollback", true, run_rollback },
-	{ "adopt", true, run_adopt },      { "reload", true, run_reload },
-	{ "drain", true, run_drain },      { "undrain", true, run_undrain },
-	{ "weight", true, run_weight },    { NULL, false, NULL },
+	{ "status", false, run_status },
+	{ "servers", false, run_servers },
+	{ "plugins", false, run_plugins },
+	{ "rollback", true, run_rollback },
+	{ "adopt", true, run_adopt },
+	{ "reload", true, run_reload },
+	{ "drain", true, run_drain },
+	{ "undrain", true, run_undrain },
+	{ "weight", true, run_weight },
+	{ "restore", true, run_restore },
+	{ NULL, false, NULL },
 };

@@ -11,8 +11,10 @@
 
 #define GROUP_BYTES_MAX (1u << 20) /* of a group with all its members */
 
-enum { CLUSTER, GROUP, SERVERS, COLLECTORS, SERVICES };
-static const char *const top_keys[] = { "cluster",    "group",    "servers",
+#define HOSTS_MAX 65536
+
+enum { CLUSTER, GROUP, HOSTS, SERVERS, COLLECTORS, SERVICES };
+static const char *const top_keys[] = { "cluster",    "group",    "hosts", "servers",
 					"collectors", "services", NULL };
 
 /* Returns 1 if there is such a group, 0 if not, < 0 if nobody can tell. */
@@ -68,6 +70,7 @@ static void read_top(struct config_reader *reader, const yaml_node_t *root)
 		reader->config->cluster = config_copy(reader, "callrouter");
 	if (slot[GROUP] != NULL)
 		read_group(reader, slot[GROUP]);
+	config_whole(reader, slot[HOSTS], "hosts", 0, HOSTS_MAX, &reader->config->hosts);
 	if (slot[COLLECTORS] != NULL)
 		config_sources_read(reader, slot[COLLECTORS]);
 	if (slot[SERVERS] != NULL)
@@ -183,6 +186,7 @@ static void free_service(struct config_service *service)
 	free(service->servers);
 	free_choice(&service->router);
 	free_choice(&service->preset);
+	config_health_free(&service->health);
 }
 
 void config_free(struct config *config)

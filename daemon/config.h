@@ -46,6 +46,32 @@ struct config_choice {
 	int line, column;
 };
 
+enum config_check_kind { CONFIG_CHECK_NONE = 0, CONFIG_CHECK_TCP, CONFIG_CHECK_HTTP };
+
+#define CONFIG_STATUS_MAX 16 /* good status codes of a check */
+
+/** How the daemon itself looks after the servers of a service. */
+struct config_check {
+	enum config_check_kind kind;
+	char *path;                         /* of the GET; NULL for TCP */
+	char *host_header;                  /* NULL: the address */
+	char *port;                         /* another than the server's, or NULL */
+	uint32_t status[CONFIG_STATUS_MAX]; /* good answers; n_status 0: 2xx and 3xx */
+	size_t n_status;
+	int64_t interval_ns, timeout_ns; /* default 2 s, 1 s; timeout <= interval */
+	uint32_t fall, rise;             /* in a row, until it is down or up; default 3, 2 */
+};
+
+/** What takes a service's servers out, and how they come back. */
+struct config_health {
+	int64_t out_for_ns;              /* default 3 min */
+	int64_t aside_ns, aside_most_ns; /* default 2 s, 30 s; 0: never put aside */
+	int64_t slow_start_ns;           /* default 10 s; 0: none */
+	uint32_t failures;               /* in a row; default 10; 0: never out */
+	uint32_t counts;                 /* enum image_counts; default: all */
+	struct config_check check;       /* default: none */
+};
+
 struct config_service {
 	char *name;
 	size_t *servers; /* indices of managed servers, each once, in the order given; default: all
@@ -54,11 +80,14 @@ struct config_service {
 	struct config_choice router; /* may be absent */
 	struct config_choice preset; /* default algorithm; round_robin if not given */
 	int64_t stale_after_ns;      /* default 10 s */
+	uint32_t full_at; /* calls in progress per weight that are too many; 0: no limit */
+	struct config_health health;
 };
 
 struct config {
 	char *path;
-	char *cluster; /* default "callrouter" */
+	uint32_t hosts; /* data-plane hosts of the fleet; 0: unknown */
+	char *cluster;  /* default "callrouter" */
 	char *group; /* that may read the snapshot and write the counters; NULL: the daemon's own */
 	struct config_server *servers;
 	size_t n_servers;

@@ -15,7 +15,7 @@
 #define CONFIG_MISTAKES_MAX 500        /* that are listed */
 #define CONFIG_TEXT_MAX     4095       /* bytes of one value */
 #define CONFIG_PAIRS_MAX    64         /* options of a plugin, vars or targets of a server */
-#define CONFIG_KEYS_MAX     8          /* known keys of one kind of map */
+#define CONFIG_KEYS_MAX     12         /* known keys of one kind of map */
 #define CONFIG_SERVERS_MAX  16384      /* as many as an image holds */
 #define CONFIG_SERVICES_MAX 256
 #define CONFIG_SOURCES_MAX  256
@@ -131,6 +131,10 @@ struct config_range {
 void config_duration(struct config_reader *reader, const yaml_node_t *node, const char *what,
 		     const struct config_range *range, int64_t *out_ns);
 
+/** A whole number from least to most; *out is untouched on a mistake or if node is NULL. [main] */
+void config_whole(struct config_reader *reader, const yaml_node_t *node, const char *what,
+		  int64_t least, int64_t most, uint32_t *out);
+
 /** A name of a server, service, source or cluster, copied; NULL with a mistake. [main] */
 char *config_name(struct config_reader *reader, const yaml_node_t *node, const char *what);
 
@@ -187,6 +191,16 @@ void config_sources_finish(struct config_reader *reader);
 
 /** Read the list of services. [main] */
 void config_services_read(struct config_reader *reader, const yaml_node_t *list);
+
+/*** config_health.c ***/
+
+/** What holds for a service that says nothing of health: on, without a check. */
+struct config_health config_health_preset(void);
+
+/** The value of a service's key health: on, off, or a map. [main] */
+void config_health_read(struct config_reader *reader, const yaml_node_t *node,
+			struct config_health *health);
+void config_health_free(struct config_health *health);
 
 /*** config_expand.c ***/
 

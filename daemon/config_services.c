@@ -7,9 +7,11 @@
 
 #define DEFAULT_PLUGIN "round_robin"
 
-enum { NAME, SERVERS, ROUTER, DEFAULT, STALE_AFTER };
-static const char *const service_keys[] = { "name",    "servers",     "router",
-					    "default", "stale_after", NULL };
+#define FULL_AT_MAX 1000000
+
+enum { NAME, SERVERS, ROUTER, DEFAULT, STALE_AFTER, HEALTH, FULL_AT };
+static const char *const service_keys[] = { "name",        "servers", "router",  "default",
+					    "stale_after", "health",  "full_at", NULL };
 enum { PLUGIN, OPTIONS };
 static const char *const choice_keys[] = { "plugin", "options", NULL };
 static const struct config_range stale_range = { 50 * CLOCK_MS, 86400 * CLOCK_S, "50ms to 1d" };
@@ -77,6 +79,7 @@ static void read_service(struct config_reader *reader, const yaml_node_t *node,
 	const yaml_node_t *slot[CONFIG_KEYS_MAX];
 
 	service->stale_after_ns = 10 * CLOCK_S;
+	service->health = config_health_preset();
 	if (!config_map(reader, node, "a service", service_keys, false, slot))
 		return;
 	if (slot[NAME] != NULL)
@@ -93,6 +96,9 @@ static void read_service(struct config_reader *reader, const yaml_node_t *node,
 		preset_choice(reader, node, &service->preset);
 	config_duration(reader, slot[STALE_AFTER], "stale_after", &stale_range,
 			&service->stale_after_ns);
+	if (slot[HEALTH] != NULL)
+		config_health_read(reader, slot[HEALTH], &service->health);
+	config_whole(reader, slot[FULL_AT], "full_at", 0, FULL_AT_MAX, &service->full_at);
 }
 
 void config_services_read(struct config_reader *reader, const yaml_node_t *list)

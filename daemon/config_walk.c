@@ -3,6 +3,7 @@
 #include "config_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -313,6 +314,23 @@ void config_duration(struct config_reader *reader, const yaml_node_t *node, cons
 			       range->words);
 	else
 		*out_ns = ns;
+}
+
+void config_whole(struct config_reader *reader, const yaml_node_t *node, const char *what,
+		  int64_t least, int64_t most, uint32_t *out)
+{
+	const char *text = node != NULL ? config_text(reader, node, what, false) : NULL;
+	int64_t number;
+
+	if (text == NULL)
+		return;
+	if (text_int(text, &number) == 0 && number >= least && number <= most)
+		*out = (uint32_t)number;
+	else
+		config_mistake(reader, node,
+			       "%s \"%s\" is out of range; write a whole number from %" PRId64
+			       " to %" PRId64,
+			       what, text, least, most);
 }
 
 char *config_name(struct config_reader *reader, const yaml_node_t *node, const char *what)

@@ -53,6 +53,7 @@ int ctl_drain(struct ctl *ctl, int argc, char **argv);
 int ctl_undrain(struct ctl *ctl, int argc, char **argv);
 int ctl_weight(struct ctl *ctl, int argc, char **argv);
 int ctl_check(struct ctl *ctl, int argc, char **argv);
+int ctl_restore(struct ctl *ctl, int argc, char **argv);
 
 /*** Arguments: ctl_common.c ***/
 
@@ -139,6 +140,19 @@ void ctl_table_free(struct ctl_table *table);
 void ctl_table_add(struct ctl_table *table, enum ctl_colour colour, const char *text);
 void ctl_table_addf(struct ctl_table *table, enum ctl_colour colour, const char *fmt, ...)
 	CR_PRINTF(3, 4);
+
+/** A time that is left, rounded up: "12s", "2m10s", "3h5m". Returns buf. (ctl_health.c) */
+char *ctl_show_left(char *buf, size_t len, double seconds);
+
+/** A cell for a server's state: "up", "up 40 %" (slow start), "up, failed 3", "ejected 2m10s".
+ * server: with the members of its health. (ctl_health.c) */
+void ctl_add_state(struct ctl_table *table, const char *state, const json_t *server);
+
+struct cr_ticket;
+
+/** Servers of a service that a ticket leaves out, and why, as far as that is known: a list of
+ * {"server", "reason", "for_s"}; a new reference. (ctl_not_listed.c) */
+json_t *ctl_not_listed(const struct ctl *ctl, const char *service, const struct cr_ticket *ticket);
 
 /** Print with every line indented. Returns 0 or -ENOMEM: a cell could not be kept. */
 int ctl_table_print(const struct ctl_table *table, FILE *out, bool is_coloured, int indent);

@@ -4,6 +4,7 @@
 #include "ctl.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -116,7 +117,9 @@ static const char *reason_of(const struct cr_ticket *ticket)
 	return ticket->reason != CR_REASON_NONE ? words_reason(ticket->reason) : NULL;
 }
 
-static int print_document(const struct question *q, const struct cr_ticket *ticket, size_t flags)
+/* not_listed: NULL: not asked for. */
+static int print_document(const struct question *q, const struct cr_ticket *ticket,
+			  json_t *not_listed, size_t flags)
 {
 	json_t *servers = json_array();
 	json_t *document;
@@ -127,6 +130,8 @@ static int print_document(const struct question *q, const struct cr_ticket *tick
 	document = json_pack("{s:s,s:s,s:s?,s:o}", "service", q->service, "decided_by",
 			     words_decided(ticket->decided), "reason", reason_of(ticket), "servers",
 			     servers);
+	if (not_listed != NULL)
+		(void)json_object_set(document, "not_listed", not_listed);
 	r = json_dumpf(document, stdout, flags);
 	json_decref(document);
 	return r;
@@ -148,7 +153,28 @@ static const char *who(enum cr_decided decided)
 	return "nobody decided";
 }
 
-static void print_sentence(const struct question *q, const struct cr_ticket *ticket)
+/* "ms3 (ejected, 2m10s left)" */
+static void print_not_listed(const json_t *not_listed)
+{
+	const json_t *entry;
+	char left[32];
+	size_t i;
+
+	json_array_foreach(not_listed, i, entry)
+	{
+		const double left_s = ctl_number(entry, "for_s");
+
+		(void)printf("%s%s (%s", i == 0 ? "  not listed: " : ", ",
+			     ctl_text(entry, "server"), ctl_text(entry, "reason"));
+		if (!isnan(left_s))
+			(void)printf(", %s left", ctl_show_left(left, sizeof left, left_s));
+		(void)fputc(')', stdout);
+	}
+	(void)fputs(json_array_size(not_listed) > 0 ? "\n" : "", stdout);
+}
+
+static void print_sentence(const struct question *q, const struct cr_ticket *ticket,
+			   const json_t *not_listed)
 {
 	(void)printf("%s: %s", q->service, who(ticket->decided));
 	for (uint32_t i = 0; i < ticket->n; i++)
@@ -156,6 +182,7 @@ static void print_sentence(const struct question *q, const struct cr_ticket *tic
 	(void)fputc('\n', stdout);
 	if (ticket->reason != CR_REASON_NONE)
 		(void)printf("  because %s\n", words_reason_help(ticket->reason));
+	print_not_listed(not_listed);
 }
 
 static int tally_grow(struct tally *tally)
@@ -259,7 +286,7 @@ static int route_many(const struct ctl *ctl, struct question *q, struct cr_threa
 			continue;
 		}
 		(void)fputs(i > 0 ? ",\n" : "", stdout);
-		r = print_document(q, &ticket, JSON_COMPACT);
+		r = print_document(q, &ticket, NULL, JSON_COMPACT);
 	}
 	if (ctl->is_json)
 		(void)fputs("\n]\n", stdout);
@@ -289,6 +316,7 @@ static int route(const struct ctl *ctl, struct question *q, struct cr *cr, struc
 {
 	const int service = cr_service(cr, q->service);
 	struct cr_ticket ticket;
+	json_t *not_listed;
 	int status;
 
 	if (service < 0)
@@ -300,13 +328,15 @@ static int route(const struct ctl *ctl, struct question *q, struct cr *cr, struc
 		return status;
 	if (q->count > 0)
 		return route_many(ctl, q, thread, service);
+	not_listed = ctl_not_listed(ctl, q->service, &ticket);
 	if (!ctl->is_json)
-		print_sentence(q, &ticket);
-	else if (print_document(q, &ticket, JSON_INDENT(2)) < 0)
-		return ctl_fail(CTL_REFUSED, "out of memory");
+		print_sentence(q, &ticket, not_listed);
+	else if (print_document(q, &ticket, not_listed, JSON_INDENT(2)) < 0)
+		status = ctl_fail(CTL_REFUSED, "out of memory");
 	else
 		(void)fputc('\n', stdout);
-	return CTL_GOOD;
+	json_decref(not_listed);
+	return status;
 }
 
 static void show_message(void *arg, enum cr_level level, const char *line)

@@ -43,11 +43,13 @@ static void add_server(struct ctl_table *table, const json_t *server)
 	const char *skipped = json_string_value(json_object_get(server, "skipped"));
 	const char *error = json_string_value(json_object_get(server, "error"));
 	const json_t *free_bytes = metric_of(server, "jvm_heap_free_bytes");
-	const bool is_up = strcmp(state_of(server), "up") == 0;
+	const json_t *check = json_object_get(server, "check");
 
+	if (error == NULL && json_is_true(json_object_get(check, "down")))
+		error = json_string_value(json_object_get(check, "error"));
 	ctl_table_add(table, CTL_BOLD, ctl_text(server, "server"));
 	ctl_table_add(table, CTL_PLAIN, ctl_text(server, "role"));
-	ctl_table_add(table, is_up ? CTL_GREEN : CTL_YELLOW, state_of(server));
+	ctl_add_state(table, state_of(server), server);
 	ctl_table_addf(table, CTL_PLAIN, "%lld%s", ctl_count_of(server, "weight"),
 		       json_is_true(json_object_get(server, "weight_set")) ? " (set)" : "");
 	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(server, "inflight"));

@@ -1,5 +1,5 @@
 /* ctl_simple.c - the commands that change one thing: rollback, adopt, reload, drain, undrain,
- * weight. */
+ * restore, weight. */
 #include "ctl.h"
 
 #include <inttypes.h>
@@ -65,6 +65,31 @@ int ctl_drain(struct ctl *ctl, int argc, char **argv)
 int ctl_undrain(struct ctl *ctl, int argc, char **argv)
 {
 	return change_one(ctl, argc, argv, "server", "gets calls again");
+}
+
+int ctl_restore(struct ctl *ctl, int argc, char **argv)
+{
+	const int code = ctl_arguments(ctl, argc, argv, 1, 1);
+	json_t *answer;
+	int status;
+
+	if (code != CTL_ARGUMENTS)
+		return ctl_leave(code);
+	status = ctl_ask(ctl, json_pack("{s:s,s:s}", "command", "restore", "server", argv[optind]),
+			 CTL_CHANGE_MS, &answer);
+	if (status != CTL_GOOD)
+		return status;
+	if (ctl->is_json)
+		status = ctl_print_json(answer, stdout);
+	else if (json_is_true(json_object_get(answer, "drained")))
+		(void)printf("%s is well (it was %s), but drained: callrouterctl undrain gives it "
+			     "calls again\n",
+			     ctl_text(answer, "server"), ctl_text(answer, "was"));
+	else
+		(void)printf("%s gets calls again (it was %s)\n", ctl_text(answer, "server"),
+			     ctl_text(answer, "was"));
+	json_decref(answer);
+	return status;
 }
 
 int ctl_reload(struct ctl *ctl, int argc, char **argv)

@@ -129,6 +129,18 @@ static void print_reasons(const struct page *page, json_t *reasons)
 	}
 }
 
+/* What the operator should hear of without asking. */
+static void print_warnings(const struct page *page, const json_t *warnings)
+{
+	for (size_t i = 0; i < json_array_size(warnings); i++) {
+		const json_t *warning = json_array_get(warnings, i);
+
+		(void)fprintf(page->out, LABEL "%s%s: %s%s\n", "warning",
+			      in_colour(page, CTL_YELLOW), ctl_text(warning, "warning"),
+			      ctl_text(warning, "text"), in_colour(page, CTL_PLAIN));
+	}
+}
+
 /*** The ranking ***/
 
 static void add_bytes(struct ctl_table *table, const json_t *metric)
@@ -235,11 +247,10 @@ static void add_entry(struct ctl_table *table, const json_t *entry, double stale
 		      size_t n_columns)
 {
 	json_t *metrics = json_object_get(entry, "metrics");
-	const char *state = ctl_text(entry, "state");
 
 	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(entry, "position"));
 	ctl_table_add(table, CTL_BOLD, ctl_text(entry, "server"));
-	ctl_table_add(table, strcmp(state, "up") == 0 ? CTL_GREEN : CTL_RED, state);
+	ctl_add_state(table, ctl_text(entry, "state"), entry);
 	add_bytes(table, json_object_get(metrics, "jvm_heap_free_bytes"));
 	add_bytes(table, json_object_get(metrics, "jvm_heap_size_bytes"));
 	add_age(table, metrics, stale_after_s);
@@ -306,6 +317,7 @@ static int print_service(const struct page *page, const json_t *service)
 	(void)fprintf(page->out, LABEL "%s\n", "default", ctl_text(service, "default"));
 	print_decided(page, service);
 	print_reasons(page, json_object_get(service, "fallback_reasons"));
+	print_warnings(page, json_object_get(service, "warnings"));
 	print_order(page, service);
 	r = print_ranking(page, service);
 	print_not_ranked(page, json_object_get(service, "not_ranked"));

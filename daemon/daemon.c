@@ -106,6 +106,9 @@ int daemon_open_files(struct daemon *daemon, const struct config *config, struct
 	daemon_inherit(daemon);
 	if (counters_create(daemon->options.run_dir, daemon->gid, &daemon->counters, err) < 0)
 		return err->code;
+	daemon->checks = checks_new(daemon->base, daemon->counters);
+	if (daemon->checks == NULL)
+		return err_set(err, -ENOMEM, "no memory to check servers");
 	daemon_raise_seq(daemon);
 	return snapshot_create(daemon->options.run_dir, daemon->gid, &daemon->writer, err);
 }
@@ -219,6 +222,8 @@ void daemon_describe(struct daemon *daemon, struct report_source *source)
 					  .counters = daemon->counters,
 					  .servers = daemon->servers,
 					  .poller = daemon->poller,
+					  .checks = daemon->checks,
+					  .warnings = daemon->warnings,
 					  .columns = daemon_columns,
 					  .columns_arg = daemon->seats,
 					  .now_ns = clock_now_ns(),
@@ -234,6 +239,17 @@ static void daemon_on_second(evutil_socket_t fd, short what, void *arg)
 	(void)what;
 	daemon_describe(daemon, &source);
 	report_tick(daemon->report, &source);
+}
+
+static void daemon_on_sample(evutil_socket_t fd, short what, void *arg)
+{
+	struct daemon *daemon = arg;
+	struct report_source source;
+
+	(void)fd;
+	(void)what;
+	daemon_describe(daemon, &source);
+	warnings_tick(daemon->warnings, &source);
 }
 
 static void daemon_on_sitter(void *arg, struct sitter *sitter, enum ranker_event event,
@@ -260,7 +276,7 @@ static void daemon_on_convict(void *arg, uint64_t seq, const char *note)
 
 static int daemon_add_events(struct daemon *daemon, struct err *err)
 {
-	const struct timeval second = { .tv_sec = 1 };
+	const struct timeval second = { .tv_sec = 1 }, sample = { .tv_usec = WARNINGS_MS * 1000 };
 
 	daemon->on_put = event_new(daemon->base, servers_fd(daemon->servers), EV_READ | EV_PERSIST,
 				   daemon_on_put, daemon);
@@ -268,15 +284,18 @@ static int daemon_add_events(struct daemon *daemon, struct err *err)
 	daemon->on_int = evsignal_new(daemon->base, SIGINT, daemon_on_end, daemon);
 	daemon->on_term = evsignal_new(daemon->base, SIGTERM, daemon_on_end, daemon);
 	daemon->on_second = event_new(daemon->base, -1, EV_PERSIST, daemon_on_second, daemon);
+	daemon->on_sample = event_new(daemon->base, -1, EV_PERSIST, daemon_on_sample, daemon);
 	daemon->on_settle = evtimer_new(daemon->base, daemon_settle, daemon);
-	if (daemon->on_settle == NULL || daemon->on_put == NULL || daemon->on_hup == NULL ||
-	    daemon->on_int == NULL || daemon->on_term == NULL || daemon->on_second == NULL)
+	if (daemon->on_sample == NULL || daemon->on_settle == NULL || daemon->on_put == NULL ||
+	    daemon->on_hup == NULL || daemon->on_int == NULL || daemon->on_term == NULL ||
+	    daemon->on_second == NULL)
 		return err_set(err, -ENOMEM, "no memory for events");
 	event_add(daemon->on_put, NULL);
 	event_add(daemon->on_hup, NULL);
 	event_add(daemon->on_int, NULL);
 	event_add(daemon->on_term, NULL);
 	event_add(daemon->on_second, &second);
+	event_add(daemon->on_sample, &sample);
 	return 0;
 }
 
@@ -316,7 +335,9 @@ static int daemon_open_state(struct daemon *daemon, struct err *err)
 	daemon->servers = servers_new(options->state_dir);
 	daemon->poller = daemon->servers != NULL ? poller_new(daemon->servers) : NULL;
 	daemon->report = report_new();
-	if (daemon->base == NULL || daemon->poller == NULL || daemon->report == NULL)
+	daemon->warnings = warnings_new();
+	if (daemon->base == NULL || daemon->poller == NULL || daemon->report == NULL ||
+	    daemon->warnings == NULL)
 		return err_set(err, -ENOMEM, "no memory to start");
 	daemon->seats_context =
 		(struct seats_context){ daemon->base, options->run_dir, daemon_on_sitter, daemon };
@@ -365,6 +386,19 @@ static int daemon_open_swap(struct daemon *daemon, struct err *err)
 	return daemon->watch != NULL ? 0 : err->code;
 }
 
+static int daemon_open_health(struct daemon *daemon, struct err *err)
+{
+	const struct health_log_context context = {
+		.counters = daemon->counters,
+		.checks = daemon->checks,
+		.config = (const struct config *const *)&daemon->config,
+		.roster = (const struct roster *const *)&daemon->roster,
+	};
+
+	daemon->health_log = health_log_new(daemon->base, &context);
+	return daemon->health_log != NULL ? 0 : err_set(err, -ENOMEM, "no memory to start");
+}
+
 int daemon_open(struct daemon *daemon, const struct daemon_options *options, char **report,
 		struct err *err)
 {
@@ -375,7 +409,7 @@ int daemon_open(struct daemon *daemon, const struct daemon_options *options, cha
 				   .started_ns = clock_now_ns() };
 	if (daemon_open_state(daemon, err) < 0 || daemon_apply(daemon, report, err) < 0 ||
 	    daemon_open_publisher(daemon, err) < 0 || daemon_open_swap(daemon, err) < 0 ||
-	    daemon_add_events(daemon, err) < 0)
+	    daemon_open_health(daemon, err) < 0 || daemon_add_events(daemon, err) < 0)
 		return err->code;
 	return control_open(daemon->base, daemon->options.run_dir, daemon->gid, daemon_commands,
 			    daemon, &daemon->control, err);
@@ -418,8 +452,11 @@ void daemon_close(struct daemon *daemon)
 	daemon_free_event(daemon->on_int);
 	daemon_free_event(daemon->on_term);
 	daemon_free_event(daemon->on_second);
+	daemon_free_event(daemon->on_sample);
 	daemon_free_event(daemon->on_settle);
 	watch_close(daemon->watch);
+	health_log_free(daemon->health_log);
+	checks_free(daemon->checks);
 	census_free(daemon->census);
 	seats_free(daemon->seats);
 	swap_free(daemon->swap);
@@ -427,6 +464,7 @@ void daemon_close(struct daemon *daemon)
 	poller_free(daemon->poller);
 	servers_free(daemon->servers);
 	report_free(daemon->report);
+	warnings_free(daemon->warnings);
 	roster_free(daemon->roster);
 	config_free(daemon->config);
 	catalogue_close(&daemon->catalogue);

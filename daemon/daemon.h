@@ -7,12 +7,15 @@
 #include "assemble.h"
 #include "catalogue.h"
 #include "census.h"
+#include "check.h"
 #include "config.h"
 #include "control.h"
+#include "health_log.h"
 #include "poller.h"
 #include "publisher.h"
 #include "report.h"
 #include "swap.h"
+#include "warnings.h"
 #include "watch.h"
 
 /** The command line. */
@@ -41,11 +44,14 @@ struct daemon {
 	struct watch *watch;
 	struct swap *swap;
 	struct census *census;
+	struct checks *checks;
+	struct health_log *health_log;
 	struct control *control;
 	struct report *report;
+	struct warnings *warnings;
 	struct image_header
 		*inherited; /* what a daemon before us published, until the first publish */
-	struct event *on_put, *on_hup, *on_int, *on_term, *on_second, *on_settle;
+	struct event *on_put, *on_hup, *on_int, *on_term, *on_second, *on_sample, *on_settle;
 	int64_t started_ns;
 	int64_t held_ns; /* since when nothing is published, see daemon_publish() */
 };

@@ -94,14 +94,6 @@ uint64_t report_recent_calls(const struct report *report, const struct report_so
 	return 0;
 }
 
-const char *report_state(const struct counters_line *line)
-{
-	const uint32_t state =
-		line != NULL ? __atomic_load_n(&line->live.state, __ATOMIC_RELAXED) : 0;
-
-	return words_state(state != 0 ? (enum cr_state)state : CR_UP);
-}
-
 json_t *report_metric(double value, int64_t age_ns, int64_t stale_after_ns)
 {
 	return json_pack("{s:o,s:o,s:b}", "value", document_number(value), "age_s",
@@ -167,8 +159,8 @@ static json_t *server_rejected(const struct servers_entry *entry)
 	return rejected;
 }
 
-static const struct counters_line *line_of_name(const struct report_source *source,
-						const char *name)
+/* NULL: not published. */
+static const struct image_server *published(const struct report_source *source, const char *name)
 {
 	const struct image_server *server;
 
@@ -177,8 +169,32 @@ static const struct counters_line *line_of_name(const struct report_source *sour
 	server = image_servers(source->image);
 	for (size_t i = 0; i < source->image->server.count; i++)
 		if (strcmp(server[i].name, name) == 0)
-			return report_line(source, &server[i]);
+			return &server[i];
 	return NULL;
+}
+
+/* The longest of the services that have this server. */
+static int64_t longest_slow_start_ns(const struct config *config, size_t server)
+{
+	int64_t most_ns = 0;
+
+	for (size_t i = 0; i < config->n_services; i++) {
+		const struct config_service *service = &config->services[i];
+
+		for (size_t k = 0; k < service->n_servers; k++)
+			if (service->servers[k] == server &&
+			    service->health.slow_start_ns > most_ns)
+				most_ns = service->health.slow_start_ns;
+	}
+	return most_ns;
+}
+
+static const char *server_state(const struct report_source *source,
+				const struct servers_entry *entry, const struct counters_line *line)
+{
+	if (entry->is_admin)
+		return "admin";
+	return entry->is_drained ? words_state(CR_DRAINED) : report_state(source, line);
 }
 
 static json_int_t count_of(const _Atomic uint64_t *count)
@@ -189,14 +205,13 @@ static json_int_t count_of(const _Atomic uint64_t *count)
 static json_t *server_document(const struct report_source *source, size_t index,
 			       const struct servers_entry *entry)
 {
-	const struct counters_line *line = line_of_name(source, entry->name);
-	const bool is_admin = entry->is_admin;
-
-	return json_pack(
-		"{s:o,s:o,s:s,s:s,s:I,s:b,s:b,s:o,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o}", "server",
+	const struct image_server *server = published(source, entry->name);
+	const struct counters_line *line = server != NULL ? report_line(source, server) : NULL;
+	json_t *document = json_pack(
+		"{s:o,s:o,s:s,s:s,s:I,s:b,s:b,s:o,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:o}", "server",
 		document_text(entry->name, sizeof entry->name), "address",
 		document_text(entry->address, sizeof entry->address), "role",
-		is_admin ? "admin" : "managed", "state", is_admin ? "admin" : report_state(line),
+		entry->is_admin ? "admin" : "managed", "state", server_state(source, entry, line),
 		"weight", (json_int_t)entry->weight, "weight_set", entry->weight_is_set, "drained",
 		entry->is_drained, "skipped",
 		entry->is_skipped ? document_text(entry->skip_text, sizeof entry->skip_text)
@@ -208,7 +223,10 @@ static json_t *server_document(const struct report_source *source, size_t index,
 		"poll_failures", (json_int_t)entry->failures, "error",
 		document_text_or_null(entry->error, sizeof entry->error), "metrics",
 		server_metrics(source, entry, strictest_stale_after_ns(source->config, index)),
-		"rejected", server_rejected(entry));
+		"rejected", server_rejected(entry), "check", report_check(source, server));
+
+	return report_add_health(document, source, line,
+				 longest_slow_start_ns(source->config, index));
 }
 
 static json_t *all_servers(const struct report_source *source)

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "check.h"
 #include "config.h"
 #include "counters.h"
 #include "image.h"
@@ -29,6 +30,8 @@ struct report_plugin {
 	size_t n_generations;
 };
 
+struct warnings;
+
 /** All that a report is made of; borrowed. */
 struct report_source {
 	const struct config *config;
@@ -36,6 +39,8 @@ struct report_source {
 	const struct counters *counters;
 	struct servers *servers;
 	struct poller *poller;
+	const struct checks *checks;     /* NULL: none */
+	const struct warnings *warnings; /* NULL: none */
 	const struct report_plugin *plugin;
 	size_t n_plugins;
 	/** The names of the columns of a service's router, NULL-terminated, or NULL: none. service:

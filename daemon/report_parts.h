@@ -8,8 +8,16 @@
 const struct counters_line *report_line(const struct report_source *source,
 					const struct image_server *server);
 
-/** The word of a line's state; "up" while nothing else is known. */
-const char *report_state(const struct counters_line *line);
+/** The word of a line's state; "up" while nothing else is known (line NULL). */
+const char *report_state(const struct report_source *source, const struct counters_line *line);
+
+/** Add what there is to say of a line's health: "state_for_s", "failures_in_row", "slow_start".
+ * Takes document; returns it, or NULL without memory. */
+json_t *report_add_health(json_t *document, const struct report_source *source,
+			  const struct counters_line *line, int64_t slow_start_ns);
+
+/** What the server's check says, or null; a new reference. */
+json_t *report_check(const struct report_source *source, const struct image_server *server);
 
 /** Calls that the server got in the last 10 seconds. */
 uint64_t report_recent_calls(const struct report *report, const struct report_source *source,

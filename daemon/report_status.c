@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "document.h"
 #include "text.h"
+#include "warnings.h"
 #include "words.h"
 
 /* One service and everything that is known of it. */
@@ -234,13 +235,17 @@ static json_t *entry_document(const struct subject *s, size_t position, size_t r
 	const uint32_t inflight =
 		line != NULL ? __atomic_load_n(&line->live.inflight, __ATOMIC_RELAXED) : 0;
 
-	return json_pack("{s:I,s:o,s:o,s:s,s:I,s:I,s:o,s:o,s:o}", "position", (json_int_t)position,
-			 "server", document_text(server->name, sizeof server->name), "address",
-			 document_text(server->address, sizeof server->address), "state",
-			 report_state(line), "weight", (json_int_t)server->weight, "inflight",
-			 (json_int_t)inflight, "share", share_of(s, server), "metrics",
-			 metrics_document(s, image_rows(s->image, s->service)[row]), "columns",
-			 columns_document(s, row));
+	json_t *document;
+
+	document =
+		json_pack("{s:I,s:o,s:o,s:s,s:I,s:I,s:o,s:o,s:o}", "position", (json_int_t)position,
+			  "server", document_text(server->name, sizeof server->name), "address",
+			  document_text(server->address, sizeof server->address), "state",
+			  report_state(s->source, line), "weight", (json_int_t)server->weight,
+			  "inflight", (json_int_t)inflight, "share", share_of(s, server), "metrics",
+			  metrics_document(s, image_rows(s->image, s->service)[row]), "columns",
+			  columns_document(s, row));
+	return report_add_health(document, s->source, line, s->service->health.slow_start_ns);
 }
 
 /* Whose order is shown: the router's if it has one of its own now. */
@@ -297,6 +302,13 @@ static json_t *not_ranked_document(const struct subject *s)
 
 /*** Services ***/
 
+static json_t *service_warnings(const struct subject *s)
+{
+	return s->source->warnings != NULL
+		       ? warnings_document(s->source->warnings, s->service, s->source->now_ns)
+		       : json_array();
+}
+
 static json_t *service_document(struct subject *s)
 {
 	const enum cr_reason reason = reason_now(s);
@@ -304,14 +316,14 @@ static json_t *service_document(struct subject *s)
 	s->recent_calls = 0;
 	for (size_t row = 0; row < s->service->n_rows; row++)
 		s->recent_calls += report_recent_calls(s->report, s->source, server_of(s, row));
-	return json_pack("{s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:o,s:o,s:o}", "name", s->config->name,
-			 "router", router_document(s), "default", default_name(s), "decided",
-			 decided_document(s), "fallback_reasons", reasons_document(s),
-			 "default_decides_now",
-			 reason == CR_REASON_NONE ? json_null() : json_string(words_reason(reason)),
-			 "ranked_by", is_router_order(s) ? "router" : "default", "stale_after_s",
-			 document_seconds(s->service->stale_after_ns), "ranking",
-			 ranking_document(s), "not_ranked", not_ranked_document(s));
+	return json_pack(
+		"{s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o}", "name", s->config->name, "router",
+		router_document(s), "default", default_name(s), "decided", decided_document(s),
+		"fallback_reasons", reasons_document(s), "default_decides_now",
+		reason == CR_REASON_NONE ? json_null() : json_string(words_reason(reason)),
+		"ranked_by", is_router_order(s) ? "router" : "default", "stale_after_s",
+		document_seconds(s->service->stale_after_ns), "ranking", ranking_document(s),
+		"not_ranked", not_ranked_document(s), "warnings", service_warnings(s));
 }
 
 /* A service that has not been published yet. */
@@ -322,12 +334,13 @@ static json_t *bare_document(const struct config_service *config)
 				 : json_pack("{s:s,s:n,s:n,s:s}", "plugin", config->router.plugin,
 					     "version", "generation", "state", "not loaded");
 
-	return json_pack(
-		"{s:s,s:o,s:s?,s:{s:i,s:i,s:i,s:i},s:{},s:s,s:s,s:o,s:[],s:[]}", "name",
-		config->name, "router", router, "default", config->preset.plugin, "decided",
-		"router", 0, "default", 0, "refused", 0, "nobody", 0, "fallback_reasons",
-		"default_decides_now", words_reason(CR_REASON_NO_SNAPSHOT), "ranked_by", "default",
-		"stale_after_s", document_seconds(config->stale_after_ns), "ranking", "not_ranked");
+	return json_pack("{s:s,s:o,s:s?,s:{s:i,s:i,s:i,s:i},s:{},s:s,s:s,s:o,s:[],s:[],s:[]}",
+			 "name", config->name, "router", router, "default", config->preset.plugin,
+			 "decided", "router", 0, "default", 0, "refused", 0, "nobody", 0,
+			 "fallback_reasons", "default_decides_now",
+			 words_reason(CR_REASON_NO_SNAPSHOT), "ranked_by", "default",
+			 "stale_after_s", document_seconds(config->stale_after_ns), "ranking",
+			 "not_ranked", "warnings");
 }
 
 static const struct image_service *find_service(const struct image_header *image, const char *name)

@@ -28,7 +28,7 @@ static void roster_keep(struct roster *roster, const struct config *config,
 		const int line = counters_find_line(counters, config->servers[i].name);
 
 		if (line >= 0)
-			roster->kept[line] = true;
+			roster->kept[line] = roster->known[line] = true;
 	}
 	for (size_t i = 0; i < config->n_services; i++) {
 		const int line = counters_find_service(counters, config->services[i].name);

@@ -74,6 +74,35 @@ Test(assemble, an_image_has_the_managed_servers_and_all_services)
 	daemon_scene_close(&scene);
 }
 
+Test(assemble, an_image_has_the_health_of_each_service_and_the_hosts_of_the_fleet)
+{
+	struct daemon_scene scene;
+	struct image_header *image;
+	const struct image_health *health;
+
+	scene_config.hosts = 12;
+	scene_services[0].health = (struct config_health){ .out_for_ns = 90 * CLOCK_S,
+							   .aside_ns = 2 * CLOCK_S,
+							   .aside_most_ns = 30 * CLOCK_S,
+							   .slow_start_ns = 10 * CLOCK_S,
+							   .failures = 7,
+							   .counts = IMAGE_COUNTS_TIMEOUT };
+	daemon_scene_open(&scene);
+	scene_seat_all(&scene);
+	image = build(&scene, NULL);
+	health = &image_services(image)[0].health;
+	cr_expect_eq(image->hosts, 12u);
+	cr_expect_eq(health->out_for_ns, 90 * CLOCK_S);
+	cr_expect_eq(health->aside_ns, 2 * CLOCK_S);
+	cr_expect_eq(health->aside_most_ns, 30 * CLOCK_S);
+	cr_expect_eq(health->slow_start_ns, 10 * CLOCK_S);
+	cr_expect_eq(health->failures, 7u);
+	cr_expect_eq(health->counts, 2u);
+	cr_expect_eq(image_services(image)[1].health.failures, 0u, "of another service");
+	free(image);
+	daemon_scene_close(&scene);
+}
+
 Test(assemble, an_admin_server_is_nowhere_whatever_is_said_of_it)
 {
 	struct daemon_scene scene;

@@ -111,7 +111,7 @@ Test(config, tells_two_dozen_mistakes_at_once_in_the_order_of_the_file)
 		"or 1d\n"
 		"c.yaml:7:5: unknown key \"prefer\" in a service; there are: name, servers, "
 		"router, "
-		"default, stale_after\n"
+		"default, stale_after, health, full_at\n"
 		"c.yaml:9:5: plugin snmp: option \"community_file\" is missing, add it: file with "
 		"the community\n"
 		"c.yaml:11:13: target: ${hots} is unknown for server \"ms1\"; did you mean "
@@ -310,7 +310,7 @@ Test(config, reads_services_with_router_and_default)
 	cr_expect(stock->router.plugin == NULL);
 	cr_expect_str_eq(stock->preset.plugin, "round_robin");
 	cr_expect_eq(stock->preset.n_options, 0);
-	cr_expect(stock->preset.line == 28 && stock->preset.column == 5);
+	cr_expect(stock->preset.line == 37 && stock->preset.column == 5);
 	cr_expect_eq(stock->stale_after_ns, 10000 * MS);
 	config_free(config);
 }

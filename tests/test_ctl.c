@@ -186,6 +186,71 @@ Test(ctl, shows_a_service_on_one_page)
 		     "  not ranked: ms4 (drained), ms5 (weight 0)\n");
 }
 
+/*** Health ***/
+
+Test(ctl, shows_a_time_that_is_left_rounded_up)
+{
+	static const struct {
+		double seconds;
+		const char *text;
+	} table[] = { { 0, "0s" },      { -3, "0s" },       { 0.1, "1s" },    { 59.2, "1m0s" },
+		      { 130, "2m10s" }, { 3599.5, "1h0m" }, { 11100, "3h5m" } };
+	char text[32];
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		cr_expect_str_eq(ctl_show_left(text, sizeof text, table[i].seconds), table[i].text);
+}
+
+Test(ctl, shows_a_servers_state_in_few_words)
+{
+	static const struct {
+		const char *state, *members, *text;
+	} table[] = {
+		{ "up", "{}", "up" },
+		{ "up", "{\"state_for_s\":null,\"failures_in_row\":0,\"slow_start\":null}", "up" },
+		{ "up", "{\"slow_start\":0.4}", "up 40 %" },
+		{ "up", "{\"failures_in_row\":3,\"slow_start\":0.4}", "up, failed 3" },
+		{ "ejected", "{\"state_for_s\":129.5,\"failures_in_row\":0}", "ejected 2m10s" },
+		{ "aside", "{\"state_for_s\":1.2}", "aside 2s" },
+		{ "trial", "{\"state_for_s\":null,\"failures_in_row\":9}", "trial" },
+		{ "down", "{\"state_for_s\":null,\"slow_start\":0.5}", "down" },
+		{ "drained", "{\"state_for_s\":129.5}", "drained" },
+	};
+	static const struct ctl_column title = { "STATE", false };
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct ctl_table *rows = ctl_table_new(&title, 1);
+		json_t *members = json_loads(table[i].members, 0, NULL);
+		char expected[64];
+
+		ctl_add_state(rows, table[i].state, members);
+		cr_expect_eq(ctl_table_print(rows, paper_new(), false, 0), 0);
+		(void)snprintf(expected, sizeof expected, "STATE\n%s\n", table[i].text);
+		expect_paper(expected);
+		ctl_table_free(rows);
+		json_decref(members);
+	}
+}
+
+Test(ctl, shows_the_warnings_of_a_service)
+{
+	print_status(
+		"{\"cluster\":\"test\",\"daemon\":{\"pid\":1,\"uptime_s\":1,\"version\":\"1\"},"
+		"\"services\":[{\"name\":\"shop\",\"router\":null,\"default\":\"random\","
+		"\"decided\":{},\"fallback_reasons\":{},\"ranking\":[],\"not_ranked\":[],"
+		"\"warnings\":[{\"warning\":\"herd\",\"text\":\"ms3 got 50 % of the "
+		"calls\"},{\"warning\":\"cluster_full\",\"text\":\"no heap\"}]}]}");
+	expect_paper("test   callrouterd 1, up 1.0 s, pid 1\n"
+		     "\n"
+		     "shop\n"
+		     "  router    none: the default decides every call\n"
+		     "  default   random\n"
+		     "  calls     none yet\n"
+		     "  warning   herd: ms3 got 50 % of the calls\n"
+		     "  warning   cluster_full: no heap\n"
+		     "  no server may be contacted\n");
+}
+
 Test(ctl, says_why_the_router_does_not_decide_now)
 {
 	print_status(

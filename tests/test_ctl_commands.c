@@ -38,7 +38,7 @@ static const struct control_command commands[] = {
 	{ "status", false, run },  { "servers", false, run }, { "plugins", false, run },
 	{ "rollback", true, run }, { "adopt", true, run },    { "reload", true, run },
 	{ "drain", true, run },    { "undrain", true, run },  { "weight", true, run },
-	{ NULL, false, NULL },
+	{ "restore", true, run },  { NULL, false, NULL },
 };
 
 static void on_stop(evutil_socket_t fd, short what, void *arg)
@@ -127,6 +127,22 @@ Test(ctl_commands, undrain_asks_and_says_what_it_means)
 	cr_expect_eq(CALL(ctl_undrain, "undrain", "ms1"), CTL_GOOD);
 	cr_expect_str_eq(request, "{\"command\":\"undrain\",\"server\":\"ms1\"}");
 	cr_expect_stdout_eq_str("ms1 gets calls again\n");
+}
+
+Test(ctl_commands, restore_says_what_the_server_was)
+{
+	answer = "{\"server\":\"ms1\",\"was\":\"ejected\",\"drained\":false}";
+	cr_expect_eq(CALL(ctl_restore, "restore", "ms1"), CTL_GOOD);
+	cr_expect_str_eq(request, "{\"command\":\"restore\",\"server\":\"ms1\"}");
+	cr_expect_stdout_eq_str("ms1 gets calls again (it was ejected)\n");
+}
+
+Test(ctl_commands, restore_says_that_a_drained_server_gets_no_calls_yet)
+{
+	answer = "{\"server\":\"ms1\",\"was\":\"down\",\"drained\":true}";
+	cr_expect_eq(CALL(ctl_restore, "restore", "ms1"), CTL_GOOD);
+	cr_expect_stdout_eq_str("ms1 is well (it was down), but drained: callrouterctl undrain "
+				"gives it calls again\n");
 }
 
 Test(ctl_commands, weight_asks_with_a_number)
@@ -302,6 +318,24 @@ Test(ctl_commands, servers_shows_servers_and_sources)
 				"wls     snmp          3  2.0 s      9     7  timeout 1, auth 1    "
 				"   13 ms  3.0 s ago: "
 				"no answer\n");
+}
+
+Test(ctl_commands, servers_shows_what_a_check_says_of_a_server_that_is_down)
+{
+	answer = "{\"servers\":[{\"server\":\"ms1\",\"role\":\"managed\",\"state\":\"down\","
+		 "\"error\":null,\"check\":{\"down\":true,\"error\":\"it answered 503\"}},"
+		 "{\"server\":\"ms2\",\"role\":\"managed\",\"state\":\"up\",\"error\":null,"
+		 "\"check\":{\"down\":false,\"error\":\"no answer in time\"}}],\"sources\":[]}";
+	cr_expect_eq(CALL(ctl_servers, "servers", NULL), CTL_GOOD);
+	cr_expect_stdout_eq_str(
+		"SERVER  ROLE     STATE  WEIGHT  INFLIGHT  CALLS  FAILURES  HEAP FREE  AGE  POLLS  "
+		"FAILED  ADDRESS  LAST ERROR\n"
+		"ms1     managed  down        0         0      0         0          -    -      0  "
+		"     0  -        it answered 503\n"
+		"ms2     managed  up          0         0      0         0          -    -      0  "
+		"     0  -        \n"
+		"\n"
+		"no collectors are configured: routers see no metrics\n");
 }
 
 Test(ctl_commands, check_refuses_options_for_a_configuration)

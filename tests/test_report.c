@@ -1,4 +1,5 @@
 /* test_report.c - the document for status. */
+#include "health.h"
 #include "report_fixture.h"
 #include "text.h"
 
@@ -35,7 +36,10 @@ Test(report, shows_everything_of_a_service)
 	counts->reason[CR_REASON_STALE] = 29;
 	counts->reason[CR_REASON_ROUTER_REFUSED] = 1;
 	line_of(MS2)->live.inflight = 12;
-	line_of(MS3)->live.state = CR_EJECTED;
+	line_of(MS1)->live.up_since_ns = NOW_NS - 5 * CLOCK_S; /* of 10 s */
+	line_of(MS2)->consecutive = 3;
+	line_of(MS3)->shut = health_word(HEALTH_EJECTED, NOW_NS + 130 * CLOCK_S);
+	image_service_at(0)->health.slow_start_ns = 10 * CLOCK_S;
 	(void)snprintf(
 		want, sizeof want,
 		"{\"cluster\":\"test\",\"daemon\":{\"pid\":%ld,\"uptime_s\":18,\"version\":\"1.0."
@@ -50,16 +54,21 @@ Test(report, shows_everything_of_a_service)
 		"{\"position\":1,\"server\":\"ms2\",\"address\":\"10.0.0.12:7101\",\"state\":"
 		"\"up\","
 		"\"weight\":3,\"inflight\":12,\"share\":null,\"metrics\":{\"jvm_heap_free_bytes\":"
-		"{\"value\":1500000000,\"age_s\":12.5,\"fresh\":false}},\"columns\":{}},"
+		"{\"value\":1500000000,\"age_s\":12.5,\"fresh\":false}},\"columns\":{},\"state_for_"
+		"s\":null,"
+		"\"failures_in_row\":3,\"slow_start\":null},"
 		"{\"position\":2,\"server\":\"ms3\",\"address\":\"10.0.0.13:7101\",\"state\":"
 		"\"ejected\",\"weight\":1,\"inflight\":0,\"share\":null,\"metrics\":{},\"columns\":"
-		"{}},"
+		"{},\"state_for_s\":130,\"failures_in_row\":0,\"slow_start\":null},"
 		"{\"position\":3,\"server\":\"ms1\",\"address\":\"10.0.0.11:7101\",\"state\":"
 		"\"up\","
 		"\"weight\":5,\"inflight\":0,\"share\":null,\"metrics\":{\"jvm_heap_free_bytes\":"
 		"{\"value\":1000000000,\"age_s\":1.2,\"fresh\":true},\"jvm_heap_size_bytes\":"
-		"{\"value\":2147483648,\"age_s\":1.2,\"fresh\":true}},\"columns\":{}}],"
-		"\"not_ranked\":[{\"server\":\"ms4\",\"reason\":\"drained\"}]}]}",
+		"{\"value\":2147483648,\"age_s\":1.2,\"fresh\":true}},\"columns\":{},\"state_for_"
+		"s\":null,"
+		"\"failures_in_row\":0,\"slow_start\":0.55}],"
+		"\"not_ranked\":[{\"server\":\"ms4\",\"reason\":\"drained\"}],"
+		"\"warnings\":[]}]}",
 		(long)getpid());
 	cr_expect_str_eq(text_of(status("orders")), want);
 }

@@ -1,4 +1,5 @@
 /* test_report_lists.c - the documents for servers, sources, plugins and processes. */
+#include "health.h"
 #include "report_fixture.h"
 
 TestSuite(report_lists, .init = set_up, .fini = tear_down, .timeout = 30);
@@ -26,7 +27,8 @@ Test(report_lists, shows_every_server_with_its_polls_and_figures)
 		"\"admin\",\"weight\":1,\"weight_set\":false,\"drained\":false,\"skipped\":null,"
 		"\"inflight\":0,\"calls\":0,\"failures\":0,\"polls\":0,\"poll_failures\":0,"
 		"\"error\":"
-		"null,\"metrics\":{},\"rejected\":{}}");
+		"null,\"metrics\":{},\"rejected\":{},"
+		"\"check\":null,\"state_for_s\":null,\"failures_in_row\":0,\"slow_start\":null}");
 	cr_expect_str_eq(
 		text_of(json_incref(json_array_get(json_object_get(document, "servers"), 1))),
 		"{\"server\":\"ms1\",\"address\":\"10.0.0.11:7101\",\"role\":\"managed\",\"state\":"
@@ -34,12 +36,89 @@ Test(report_lists, shows_every_server_with_its_polls_and_figures)
 		"\"inflight\":4,\"calls\":100,\"failures\":2,\"polls\":2,\"poll_failures\":1,"
 		"\"error\":"
 		"\"wls: timeout: no answer in 500 ms\",\"metrics\":{\"busy_threads\":{\"value\":25,"
-		"\"age_s\":1,\"fresh\":true}},\"rejected\":{\"negative\":1}}");
+		"\"age_s\":1,\"fresh\":true}},\"rejected\":{\"negative\":1},"
+		"\"check\":null,\"state_for_s\":null,\"failures_in_row\":0,\"slow_start\":null}");
 	cr_expect_str_eq(
 		text_of(json_incref(json_object_get(
 			json_array_get(json_object_get(document, "servers"), 2), "skipped"))),
 		"\"it says that it is AdminServer\"");
 	json_decref(document);
+}
+
+/* Members of a server's document: its state and health. */
+static const char *health_of(size_t server)
+{
+	json_t *document = report_servers(report, &source);
+	const json_t *entry = json_array_get(json_object_get(document, "servers"), server);
+	static const char *const members[] = { "state", "state_for_s", "failures_in_row",
+					       "slow_start", "check" };
+	static char text[1024];
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? " " : "",
+					 text_of(json_incref(json_object_get(entry, members[i]))));
+	json_decref(document);
+	return text;
+}
+
+Test(report_lists, shows_what_keeps_a_server_from_calls_and_for_how_long)
+{
+	struct counters_line *line = line_of(MS1);
+
+	config_service[1].health.slow_start_ns = 10 * CLOCK_S;
+	cr_expect_str_eq(health_of(1), "\"up\" null 0 null null");
+	line->consecutive = 4;
+	cr_expect_str_eq(health_of(1), "\"up\" null 4 null null");
+	line->shut = health_word(HEALTH_ASIDE, NOW_NS + 2 * CLOCK_S);
+	cr_expect_str_eq(health_of(1), "\"aside\" 2 4 null null");
+	line->shut = health_word(HEALTH_EJECTED, NOW_NS + 90 * CLOCK_S);
+	line->consecutive = 10;
+	cr_expect_str_eq(health_of(1), "\"ejected\" 90 10 null null");
+	line->shut = health_word(HEALTH_TRIAL, NOW_NS + 30 * CLOCK_S);
+	cr_expect_str_eq(health_of(1), "\"trial\" null 10 null null");
+	line->down_until_ns = NOW_NS + CLOCK_S;
+	cr_expect_str_eq(health_of(1), "\"down\" null 10 null null");
+	line->shut = 0;
+	line->down_until_ns = 0;
+	line->consecutive = 0;
+	line->live.up_since_ns = NOW_NS - 5 * CLOCK_S;
+	cr_expect_str_eq(health_of(1), "\"up\" null 0 0.55 null");
+	line->live.up_since_ns = NOW_NS - 11 * CLOCK_S;
+	cr_expect_str_eq(health_of(1), "\"up\" null 0 null null");
+	config_service[1].health.slow_start_ns = 0;
+}
+
+Test(report_lists, a_server_that_can_never_be_out_is_not_called_down)
+{
+	/* failures: 0, and it fails all the time */
+	line_of(MS3)->failures = line_of(MS3)->consecutive = 1000;
+	cr_expect_str_eq(health_of(3), "\"up\" null 1000 null null");
+}
+
+Test(report_lists, a_drained_server_is_called_drained_whatever_else_it_is)
+{
+	line_of(MS2)->shut = health_word(HEALTH_EJECTED, NOW_NS + 90 * CLOCK_S);
+	cr_assert_eq(servers_drain(source.servers, "ms2", true, &err), 0);
+	cr_expect_str_eq(health_of(2), "\"drained\" 90 0 null null");
+}
+
+Test(report_lists, shows_what_the_check_of_a_server_says)
+{
+	source.checks = (const struct checks *)checked;
+	checked[image_server_at(MS2)->line] = (struct check_report){
+		.what = "tcp 10.0.0.12:7101",
+		.is_down = true,
+		.bad = 3,
+		.runs = 7,
+		.error = "connect: Connection refused",
+	};
+	cr_expect_str_eq(health_of(1), "\"up\" null 0 null null");
+	cr_expect_str_eq(health_of(2),
+			 "\"up\" null 0 null {\"what\":\"tcp 10.0.0.12:7101\",\"down\":true,"
+			 "\"passed_in_row\":0,\"failed_in_row\":3,\"runs\":7,\"error\":\"connect: "
+			 "Connection refused\"}");
 }
 
 Test(report_lists, calls_a_value_stale_by_the_strictest_service_of_its_server)

@@ -35,7 +35,8 @@ CURL *client_new(void)
 	return curl;
 }
 
-/** One request to one server. The outcome is what others want to know about that server. */
+/** One request to one server. The outcome is what others want to know about that server: a 4xx is
+ * the caller's fault, not the server's. */
 static enum cr_outcome contact(CURL *curl, const struct cr_server *server, const char *path)
 {
 	char url[1024];
@@ -50,7 +51,7 @@ static enum cr_outcome contact(CURL *curl, const struct cr_server *server, const
 	if (code == CURLE_OPERATION_TIMEDOUT)
 		return CR_TIMED_OUT;
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-	return code == CURLE_OK && status < 400 ? CR_OK : CR_FAILED;
+	return code == CURLE_OK && status < 500 ? CR_OK : CR_FAILED;
 }
 
 struct client_result client_call(struct cr_thread *thread, int service, CURL *curl,

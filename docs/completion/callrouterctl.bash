@@ -18,7 +18,7 @@ _callrouterctl_arguments()
 {
 	case $command in
 	status | route) compgen -W "$(_callrouterctl_services)" -- "$word" ;;
-	drain | undrain | weight) compgen -W "$(_callrouterctl_names servers server)" -- "$word" ;;
+	drain | undrain | restore | weight) compgen -W "$(_callrouterctl_names servers server)" -- "$word" ;;
 	rollback) compgen -W "$(_callrouterctl_names plugins plugin)" -- "$word" ;;
 	adopt) compgen -f -X '!*.so' -- "$word"; compgen -d -S / -- "$word" ;;
 	check)
@@ -50,7 +50,7 @@ _callrouterctl()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command="" i
 	local program=("${COMP_WORDS[0]}") arguments=0
-	local commands="status route servers plugins rollback adopt reload drain undrain weight check"
+	local commands="status route servers plugins rollback adopt reload drain undrain restore weight check"
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in

@@ -1,5 +1,5 @@
 # The daemon's middle (image, seats, publisher), its rankers, and the daemon as a whole.
-set(config daemon/config.c daemon/config_expand.c daemon/config_options.c daemon/config_report.c
+set(config daemon/config.c daemon/config_expand.c daemon/config_health.c daemon/config_options.c daemon/config_report.c
 	daemon/config_servers.c daemon/config_services.c daemon/config_sources.c daemon/config_walk.c
 	daemon/config_yaml.c)
 set(middle daemon/assemble.c daemon/roster.c daemon/seats.c daemon/generation.c daemon/stage.c
@@ -35,7 +35,18 @@ scene_test(domain)
 scene_test(tomcats TIMEOUT 180)
 scene_test(outage)
 scene_test(reload)
+scene_test(health_kill)
+scene_test(health_eject)
+scene_test(health_check)
+scene_test(warnings)
 scene_test(start)
 scene_test(daemon_errors)
 scene_test(ctl)
 scene_test(collectors200 HEAVY)
+
+# Checks of servers, what begins their lives, and what is told of them.
+set(checks daemon/check.c daemon/check_list.c daemon/check_run.c daemon/resolve.c daemon/roster.c
+	core/health.c core/counters.c core/counters_quarantine.c core/counters_daemon.c
+	core/image.c core/runfile.c core/boot.c core/log.c core/text.c core/words.c core/err.c)
+unit_test(check SOURCES ${checks} tests/lab/fake_http.c LIBS PkgConfig::libevent_core)
+unit_test(lives SOURCES daemon/lives.c daemon/health_log.c ${checks} LIBS PkgConfig::libevent_core)

@@ -173,15 +173,15 @@ jq -e '
 	and ([.services[].name] == ["shop", "plain", "calls", "broken", "seen"])
 	and all(.services[];
 		(keys_unsorted == ["name", "router", "default", "decided", "fallback_reasons", "default_decides_now",
-			"ranked_by", "stale_after_s", "ranking", "not_ranked"])
+			"ranked_by", "stale_after_s", "ranking", "not_ranked", "warnings"])
 		and .default == "round_robin"
 		and (.decided | keys_unsorted == ["router", "default", "refused", "nobody"] and all(.[]; count))
 		and (.fallback_reasons | type == "object" and all(.[]; count))
-		and (.not_ranked == [])
+		and (.not_ranked == []) and (.warnings == [])
 		and all(.ranking[];
 			is(["position", "server", "address", "state", "weight", "inflight", "share", "metrics",
-				"columns"]; ["number", "string", "string", "string", "number", "number", (.share | type),
-				"object", "object"])
+				"columns", "state_for_s", "failures_in_row", "slow_start"]; ["number", "string", "string", "string",
+				"number", "number", (.share | type), "object", "object", "null", "number", "null"])
 			and (.share | type == "number" or . == null) and .state == "up"
 			and all(.metrics[]; is(["value", "age_s", "fresh"]; ["number", "number", "boolean"]) and .age_s >= 0 and .fresh)))
 	and (.services[0] | (.router | .plugin == "heap_free" and .version == "1.0.0" and (.generation | count) and .state == "active")
@@ -207,9 +207,9 @@ scene_ok "status --json has the fields and types that are promised"
 ends 0 route shop
 same "a sentence" "$(cat "$SCENE/out")" "shop: router decided: ms1, ms2, ms3"
 ends 0 route shop --json
-same "a document" "$(jq -c . "$SCENE/out")" '{"service":"shop","decided_by":"router","reason":null,"servers":["ms1","ms2","ms3"]}'
+same "a document" "$(jq -c . "$SCENE/out")" '{"service":"shop","decided_by":"router","reason":null,"servers":["ms1","ms2","ms3"],"not_listed":[]}'
 ends 0 route plain --json
-same "without a router" "$(jq -c . "$SCENE/out")" '{"service":"plain","decided_by":"default","reason":"no_router","servers":["ms3"]}'
+same "without a router" "$(jq -c . "$SCENE/out")" '{"service":"plain","decided_by":"default","reason":"no_router","servers":["ms3"],"not_listed":[]}'
 same "of a router that is not loaded" "$(ctl route broken --json | jq -c '[.decided_by, .reason]')" '["default","not_loaded"]'
 ends 0 route plain
 finds "$SCENE/out" "  because the service has no router, only a default"
@@ -222,7 +222,7 @@ same "--key" "$(jq -c .servers "$SCENE/out")" '["ms3","ms1","ms2"]'
 ends 0 route calls --cost 64KiB --json
 same "--cost" "$(jq -c .servers "$SCENE/out")" '["ms1"]'
 ends 0 route calls --method POST --json
-same "--method" "$(jq -c . "$SCENE/out")" '{"service":"calls","decided_by":"refused","reason":"router_refused","servers":[]}'
+same "--method" "$(jq -c . "$SCENE/out")" '{"service":"calls","decided_by":"refused","reason":"router_refused","servers":[],"not_listed":[]}'
 ends 0 route calls --method POST
 shows "" <<-'X'
 	calls: router refused
@@ -265,7 +265,8 @@ ends 0 servers --json
 jq -e '(keys_unsorted == ["servers", "sources"])
 	and ([.servers[] | .server] == ["admin", "ms1", "ms2", "ms3"])
 	and all(.servers[]; keys_unsorted == ["server", "address", "role", "state", "weight", "weight_set", "drained", "skipped",
-		"inflight", "calls", "failures", "polls", "poll_failures", "error", "metrics", "rejected"])
+		"inflight", "calls", "failures", "polls", "poll_failures", "error", "metrics", "rejected",
+		"check", "state_for_s", "failures_in_row", "slow_start"])
 	and (.servers[0] | .role == "admin" and .metrics == {} and .polls == 0)
 	and (.servers[1] | .calls == 60 and .failures == 0 and .error == null and .skipped == null and .weight_set == false)
 	and (.sources | length == 1 and .[0].source == "jvm" and .[0].targets == 3)' "$SCENE/out" >/dev/null ||
@@ -289,6 +290,9 @@ scene_wait 3 '[ "$(ranking shop)" = "ms2 ms3" ]'
 same "why not" "$(status_of '.not_ranked | tojson' shop)" '[{"server":"ms1","reason":"drained"}]'
 ends 0 status shop
 finds "$SCENE/out" "  not ranked: ms1 (drained)"
+ends 0 route shop
+finds "$SCENE/out" "  not listed: ms1 (drained)"
+same "why not" "$(ctl route shop --json | jq -c .not_listed)" '[{"server":"ms1","reason":"drained","for_s":null}]'
 for service in shop calls broken; do
 	same "calls of $service that would go to ms1" "$(ctl route $service --count 100 --json | jq -c '[.[].servers[]] | index("ms1")')" null
 done
@@ -312,6 +316,15 @@ same "the weight" "$(status_of '.ranking[1].weight' shop)" 7
 ends 0 servers
 grep -Eq '^ms2 +managed +up +7 \(set\) ' "$SCENE/out" || scene_fail "the weight is not shown as set"
 ends 0 weight ms2 default
+ends 0 restore ms2
+same "what it says" "$(cat "$SCENE/out")" "ms2 gets calls again (it was up)"
+ends 0 restore ms2 --json
+same "a document" "$(jq -c . "$SCENE/out")" '{"server":"ms2","was":"up","drained":false}'
+ends 1 restore ms9
+says 'callrouterctl: no server "ms9" in the configuration; callrouterctl servers lists them'
+ends 1 restore admin
+says "callrouterctl: admin is an administration server: no call goes there anyway"
+ends 2 restore
 ends 1 drain ms9
 says 'callrouterctl: no server "ms9" in the configuration; callrouterctl servers lists them'
 ends 1 drain admin
@@ -386,9 +399,10 @@ completes()
 }
 at="callrouterctl --run-dir $SCENE/run"
 completes "callrouterctl un" "undrain"
-completes "callrouterctl r" "reload rollback route"
+completes "callrouterctl r" "reload restore rollback route"
 completes "$at status " "broken calls plain seen shop"
 completes "$at drain m" "ms1 ms2 ms3"
+completes "$at restore m" "ms1 ms2 ms3"
 completes "$at rollback h" "heap_free http"
 completes "$at route shop --c" "--client --cost --count"
 completes "callrouterctl check $SCENE/plugins.d/heap_f" "$SCENE/plugins.d/heap_free.so"

@@ -34,7 +34,8 @@ config()
 			    timeout: 200ms
 			services:
 		X
-		echo "  - { name: shop, stale_after: 5s, ${1:-router: heap_free} }"
+		# without a slow start the best server comes first at once
+		echo "  - { name: shop, stale_after: 5s, health: { slow_start: 0s }, ${1:-router: heap_free} }"
 	} >"$CONFIG.new"
 	mv "$CONFIG.new" "$CONFIG"
 }

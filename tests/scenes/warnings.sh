@@ -1,0 +1,60 @@
+#!/bin/bash
+# warnings.sh - status and the log warn of a herd and of a full cluster, and only of those.
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cluster.sh"
+. "$(dirname "$0")/health_lib.sh"
+scene_begin warnings
+cluster_begin
+
+start_heapd a 256
+for name in b c d; do
+	start_heapd $name 64
+done
+{
+	echo "servers:"
+	for name in a b c d; do
+		echo "  - { name: $name, address: \"127.0.0.1:$(port_of $name)\" }"
+	done
+	cat <<-'X'
+		collectors:
+		  - { name: jvm, plugin: http, profile: jolokia, target: "http://${host}:${port}", interval: 200ms, timeout: 200ms }
+		services:
+		  - { name: shop, router: heap_free, full_at: 2 }
+		  - { name: calm, default: round_robin, full_at: 2 }
+	X
+} >"$CONFIG"
+start_daemon
+scene_wait 5 '[ "$(status_of .router.state shop)" = active ]'
+
+warnings()
+{
+	status_of '[.warnings[].warning] | join(" ")' "$1"
+}
+
+scene_spawn even "$CLIENT" --run-dir "$SCENE/run" --service calm --rate 100 --threads 2 --seconds 600
+sleep 3
+same "warnings while calls go everywhere" "$(warnings calm)$(warnings shop)" ""
+scene_kill even TERM
+
+### Most free heap first, and all go there
+
+scene_spawn herd "$CLIENT" --run-dir "$SCENE/run" --service shop --rate 100 --threads 2 --seconds 600
+scene_wait 10 '[ "$(warnings shop)" = herd ]'
+holds "the warning" "$(ctl status shop --json)" '.services[0].warnings[0] | .server == "a" and .share > 0.9 and .fair_share == 0.25'
+ctl status shop | grep -qE '^  warning   herd: a got [0-9]+ % of the calls, its weight is 25 % of all$' ||
+	scene_fail "$(ctl status shop)"
+sleep 2
+same "lines of the log" "$(logs "herd service=shop server=a")" 1
+scene_kill herd TERM
+scene_ok "a herd is shown, and told once"
+
+### Full
+
+scene_spawn full "$CLIENT" --run-dir "$SCENE/run" --service calm --threads 12 --path '/call?ms=300' --seconds 600
+scene_wait 10 '[[ "$(warnings calm)" == *cluster_full* ]]'
+holds "the warning" "$(ctl status calm --json)" '.services[0].warnings[] | select(.warning == "cluster_full") |
+	.reason == "calls" and .calls_per_weight > 2'
+scene_wait 3 '[ "$(logs "cluster full service=calm")" = 1 ]'
+scene_kill full TERM
+scene_wait 15 '[ "$(warnings calm)$(warnings shop)" = "" ]'
+scene_ok "a full cluster is shown, and no longer when it is over"

@@ -1,0 +1,218 @@
+/* test_warnings.c - when a herd and a full cluster are warned of, and when not. */
+#include "warnings.h"
+
+#include "log.h"
+#include "report_fixture.h"
+
+static struct warnings *warnings;
+static char logged[4096];
+
+static void keep_line(void *arg, enum cr_level level, const char *line)
+{
+	(void)arg;
+	(void)level;
+	(void)strncat(logged, line, sizeof logged - strlen(logged) - 1);
+	(void)strncat(logged, "\n", sizeof logged - strlen(logged) - 1);
+}
+
+static void begin(void)
+{
+	set_up();
+	logged[0] = '\0';
+	log_to(keep_line, NULL, CR_WARN);
+	warnings = warnings_new();
+	cr_assert_not_null(warnings);
+}
+
+static void end(void)
+{
+	config_service[0].full_at = 0;
+	warnings_free(warnings);
+	tear_down();
+}
+
+TestSuite(warnings, .init = begin, .fini = end);
+
+/* Half a second with so many calls of ms1, ms2, ms3. */
+static void half_second(uint64_t ms1, uint64_t ms2, uint64_t ms3)
+{
+	line_of(MS1)->calls += ms1;
+	line_of(MS2)->calls += ms2;
+	line_of(MS3)->calls += ms3;
+	source.now_ns += 500 * CLOCK_MS;
+	warnings_tick(warnings, &source);
+}
+
+static const char *said_of(size_t service)
+{
+	return text_of(warnings_document(warnings, image_service_at(service), source.now_ns));
+}
+
+#define HERD                                                                                       \
+	"[{\"warning\":\"herd\",\"text\":\"ms3 got 50 % of the calls, its weight is 11 % of "      \
+	"all\","                                                                                   \
+	"\"server\":\"ms3\",\"share\":0.5,\"fair_share\":0.111111111111111}]"
+
+Test(warnings, a_server_with_over_three_times_its_share_for_two_seconds_is_a_herd)
+{
+	half_second(0, 0, 0);
+	for (int i = 0; i < 3; i++)
+		half_second(10, 5, 15);
+	cr_expect_str_eq(said_of(0), "[]", "not for two seconds yet");
+	half_second(10, 5, 15);
+	cr_expect_str_eq(said_of(0), HERD);
+	cr_expect_str_eq(said_of(1), "[]", "the other service does not have it");
+}
+
+Test(warnings, shares_as_the_weights_say_are_no_herd)
+{
+	for (int i = 0; i < 8; i++)
+		half_second(50, 30, 10);
+	cr_expect_str_eq(said_of(0), "[]");
+}
+
+Test(warnings, exactly_three_times_the_share_is_no_herd)
+{
+	for (int i = 0; i < 8; i++)
+		half_second(40, 20, 30);
+	cr_expect_str_eq(said_of(0), "[]");
+}
+
+Test(warnings, too_few_calls_tell_nothing)
+{
+	for (int i = 0; i < 8; i++)
+		half_second(0, 0, 12); /* 48 in two seconds */
+	cr_expect_str_eq(said_of(0), "[]");
+	half_second(0, 0, 14);
+	cr_expect_str_neq(said_of(0), "[]");
+}
+
+Test(warnings, one_burst_is_no_herd)
+{
+	for (int i = 0; i < 8; i++)
+		half_second(5, 3, i == 4 ? 500 : 1);
+	cr_expect_str_eq(said_of(0), "[]");
+}
+
+Test(warnings, who_carries_on_while_others_are_out_is_no_herd)
+{
+	line_of(MS1)->down_until_ns = line_of(MS2)->down_until_ns = source.now_ns + 60 * CLOCK_S;
+	for (int i = 0; i < 8; i++)
+		half_second(0, 0, 100);
+	cr_expect_str_eq(said_of(0), "[]");
+}
+
+Test(warnings, a_herd_is_shown_for_ten_seconds_after_it_ended_and_logged_once_a_minute)
+{
+	for (int i = 0; i < 100; i++)
+		half_second(10, 5, 15);
+	cr_expect_str_eq(logged, "herd service=orders server=ms3 what=\"ms3 got 50 % of the calls, "
+				 "its weight is 11 % of all\"\n");
+	for (int i = 0; i < 18; i++)
+		half_second(10, 5, 1);
+	cr_expect_str_neq(said_of(0), "[]");
+	for (int i = 0; i < 8; i++)
+		half_second(10, 5, 1);
+	cr_expect_str_eq(said_of(0), "[]");
+	logged[0] = '\0';
+	for (int i = 0; i < 8; i++)
+		half_second(10, 5, 15);
+	cr_expect_str_neq(logged, "", "over a minute later it is told again");
+}
+
+Test(warnings, a_line_that_went_to_another_server_starts_afresh)
+{
+	for (int i = 0; i < 3; i++)
+		half_second(10, 5, 15);
+	image_server_at(MS3)->incarnation = ++line_of(MS3)->incarnation;
+	for (int i = 0; i < 4; i++)
+		half_second(10, 5, 15);
+	cr_expect_str_eq(said_of(0), "[]");
+}
+
+/*** Full ***/
+
+static char heap_bytes[] = "heap_bytes", live_bytes[] = "live_bytes";
+static char *column_names[] = { heap_bytes, live_bytes, NULL };
+
+static char *const *names(const void *arg, size_t service, uint64_t seq)
+{
+	(void)arg;
+	cr_expect_eq(seq, (uint64_t)HEAP_FREE_SEQ);
+	return service == 0 ? column_names : NULL;
+}
+
+/* Every server of orders has a heap of 1000, and keeps so much. */
+static void set_columns(double ms1, double ms2, double ms3)
+{
+	const double column[] = { 1000, 1000, 1000, 1000, ms1, ms2, ms3, 0 };
+
+	image_service_at(0)->router.n_columns = 2;
+	memcpy(image_edit(image, image->column), column, sizeof column);
+	source.columns = names;
+}
+
+#define FULL_OF_HEAP                                                                               \
+	"[{\"warning\":\"cluster_full\",\"text\":\"no server has heap left for more than its "     \
+	"calls "                                                                                   \
+	"in progress\",\"reason\":\"heap\",\"calls_per_weight\":0}]"
+
+Test(warnings, a_cluster_is_full_when_no_server_has_heap_left)
+{
+	set_columns(900, 900, 900);
+	line_of(MS1)->live.inflight_bytes = line_of(MS2)->live.inflight_bytes = 101;
+	line_of(MS3)->live.inflight_bytes = 100;
+	half_second(0, 0, 0);
+	half_second(0, 0, 0);
+	cr_expect_str_eq(said_of(0), "[]", "ms3 has room for nothing, but not less");
+	line_of(MS3)->live.inflight_bytes = 101;
+	half_second(0, 0, 0);
+	cr_expect_str_eq(said_of(0), "[]", "a moment is not enough");
+	half_second(0, 0, 0);
+	cr_expect_str_eq(said_of(0), FULL_OF_HEAP);
+	cr_expect_str_eq(said_of(1), "[]");
+	cr_expect_str_eq(logged, "cluster full service=orders what=\"no server has heap left for "
+				 "more than its calls in progress\"\n");
+}
+
+Test(warnings, a_heap_that_nobody_knows_is_not_full)
+{
+	set_columns(2000, 2000, (double)NAN);
+	for (int i = 0; i < 4; i++)
+		half_second(0, 0, 0);
+	cr_expect_str_eq(said_of(0), "[]");
+}
+
+Test(warnings, a_router_without_these_columns_is_never_full_of_heap)
+{
+	for (int i = 0; i < 4; i++)
+		half_second(0, 0, 0);
+	cr_expect_str_eq(said_of(0), "[]");
+}
+
+Test(warnings, a_cluster_is_full_above_the_limit_of_calls_in_progress)
+{
+	/* weights 5, 3 and 1: 90 calls are 10 per weight; ms4 is drained */
+	line_of(MS1)->live.inflight = 60;
+	line_of(MS2)->live.inflight = 30;
+	line_of(MS4)->live.inflight = 1000;
+	config_service[0].full_at = 10;
+	half_second(0, 0, 0);
+	half_second(0, 0, 0);
+	cr_expect_str_eq(said_of(0), "[]");
+	line_of(MS3)->live.inflight = 9;
+	half_second(0, 0, 0);
+	half_second(0, 0, 0);
+	cr_expect_str_eq(said_of(0),
+			 "[{\"warning\":\"cluster_full\",\"text\":\"11.0 calls in progress per "
+			 "weight, the limit full_at is 10\",\"reason\":\"calls\","
+			 "\"calls_per_weight\":11}]");
+}
+
+Test(warnings, without_a_limit_no_number_of_calls_is_too_many)
+{
+	line_of(MS1)->live.inflight = 1000000;
+	for (int i = 0; i < 4; i++)
+		half_second(0, 0, 0);
+	cr_expect_str_eq(said_of(0), "[]");
+}
