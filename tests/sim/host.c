@@ -215,6 +215,7 @@ static int host_lay_image(struct host *host, struct err *err)
 	if (host->image == NULL)
 		return err_set(err, -ENOMEM, "no memory for an image");
 	text_copy(host->image->cluster, sizeof host->image->cluster, "routesim");
+	host->image->hosts = plan->scenario->hosts_known ? plan->scenario->hosts : 0;
 	image_fill_servers(host);
 	service = image_edit(host->image, host->image->service);
 	text_copy(service->name, sizeof service->name, SERVICE);

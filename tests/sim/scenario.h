@@ -63,6 +63,7 @@ struct scenario {
 	bool report;
 
 	uint32_t hosts, phase, after_gc;
+	bool hosts_known;
 	double interval, jitter, poll_patience, poll_loss, poll_noise, stale_after, hog_age;
 	double debounce, tick;
 	double peers, peer_loss;

@@ -112,6 +112,7 @@ static const struct scenario_key scenario_keys[] = {
 	FLAG(report, "yes", "no: the core is not told how calls ended"),
 
 	COUNT(hosts, "4", 1, 256, "M: hosts that route, each by itself"),
+	FLAG(hosts_known, "yes", "no: nobody tells a host how many there are"),
 	REAL(interval, "5", 0.01, 1e5, "T: seconds between two polls of a server"),
 	REAL(jitter, "0.05", 0, 0.9, "polls differ by up to this share of the interval"),
 	CHOICE(phase, "host", phases, "server: polls are spread; host: a host polls all at once; "
