@@ -10,6 +10,7 @@
 
 #include "counters.h"
 #include "guests.h"
+#include "look.h"
 #include "snapshot.h"
 #include "world.h"
 
@@ -40,6 +41,9 @@ struct cr_thread {
 	uint64_t draw;   /* state of cr_call_now()'s generator */
 	uint16_t *order; /* [CR_NONE] scratch for route() */
 	uint32_t *seen;  /* [CR_NONE] */
+	struct look look;
+	int64_t now_ns; /* of the last call that was routed here: results have no clock of their own
+			 */
 	_Atomic bool is_used;
 	struct cr_thread *next;
 };

@@ -218,6 +218,7 @@ static void cr_free(struct cr *cr)
 		next = t->next;
 		free(t->order);
 		free(t->seen);
+		look_fini(&t->look);
 		free(t);
 	}
 	for (size_t i = 0; i < cr->n_names; i++)
@@ -372,10 +373,11 @@ struct cr_thread *cr_thread_new(struct cr *cr)
 	*thread = (struct cr_thread){ .cr = cr };
 	thread->order = calloc(CR_NONE, sizeof *thread->order);
 	thread->seen = calloc(CR_NONE, sizeof *thread->seen);
-	if (thread->order == NULL || thread->seen == NULL ||
+	if (thread->order == NULL || thread->seen == NULL || look_init(&thread->look) < 0 ||
 	    getrandom(&thread->draw, sizeof thread->draw, 0) < 0) {
 		free(thread->order);
 		free(thread->seen);
+		look_fini(&thread->look);
 		free(thread);
 		return NULL;
 	}

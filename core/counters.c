@@ -171,6 +171,11 @@ struct counters_service *counters_service(const struct counters *c, uint32_t lin
 	return line < COUNTERS_SERVICES ? &c->service[line] : NULL;
 }
 
+_Atomic uint64_t *counters_trouble(const struct counters *c)
+{
+	return &c->header->trouble;
+}
+
 struct counters_slot *counters_slot(const struct counters *c, uint32_t slot)
 {
 	return slot < COUNTERS_SLOTS ? &c->slots[slot] : NULL;

@@ -33,20 +33,22 @@
 struct counters_line {
 	union {
 		struct cr_live live;
-		/* What each call writes is one cache line: calls lies in live's first spare word.
-		 */
+		/* What each call writes is one cache line: calls is live.calls, atomic. */
 		struct {
-			char figures[offsetof(struct cr_live, spare)];
+			char figures[offsetof(struct cr_live, calls)];
 			_Atomic uint64_t calls; /* ever reserved here */
 		};
 	};
-	uint64_t spare0;
-	/* And what each call reads is another. */
+	/* And what each call reads is another: only failures and health.c write it. */
+	_Atomic uint64_t shut;     /* until when and why it gets no calls: see health.h; 0: open */
 	_Atomic uint64_t failures; /* ever reported */
 	_Atomic uint32_t
 		incarnation; /* one more each time the line goes to another server; 0: never used */
+	_Atomic uint32_t consecutive; /* failures in a row, while it is open */
+	_Atomic uint32_t refusals;    /* times it was put aside in a row */
 	uint32_t spare;
-	uint64_t spare2[5];
+	_Atomic int64_t down_until_ns; /* an active check says so; the daemon writes it */
+	uint64_t spare2[3];
 	char name[64]; /* written by the daemon */
 };
 
@@ -118,6 +120,12 @@ void counters_close_files(struct counters *c);
 struct counters_line *counters_line(const struct counters *c, uint32_t line);
 struct counters_service *counters_service(const struct counters *c, uint32_t line);
 struct counters_slot *counters_slot(const struct counters *c, uint32_t slot);
+
+/**
+ * A number that rises after any server of the file got into trouble: shut, down, or in slow start.
+ * A cache line of its own. Valid until counters_close(). [any]
+ */
+_Atomic uint64_t *counters_trouble(const struct counters *c);
 
 /** Is the process that claimed this slot alive? A system call. [any] */
 bool counters_is_alive(const struct counters *c, uint32_t slot);

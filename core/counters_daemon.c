@@ -242,8 +242,8 @@ static void live_clear(struct cr_live *live)
 	__atomic_store_n(&live->up_since_ns, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&live->failure_ppm, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&live->state, 0, __ATOMIC_RELAXED);
-	for (size_t i = 0; i < sizeof live->spare / sizeof *live->spare; i++)
-		__atomic_store_n(&live->spare[i], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&live->calls, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&live->failure_ns, 0, __ATOMIC_RELAXED);
 }
 
 static void line_give(struct counters *c, uint32_t at, const char *name)
@@ -252,8 +252,11 @@ static void line_give(struct counters *c, uint32_t at, const char *name)
 	const uint32_t before = atomic_load_explicit(&line->incarnation, memory_order_relaxed);
 
 	live_clear(&line->live);
-	atomic_store_explicit(&line->calls, 0, memory_order_relaxed);
 	atomic_store_explicit(&line->failures, 0, memory_order_relaxed);
+	atomic_store_explicit(&line->shut, 0, memory_order_relaxed);
+	atomic_store_explicit(&line->consecutive, 0, memory_order_relaxed);
+	atomic_store_explicit(&line->refusals, 0, memory_order_relaxed);
+	atomic_store_explicit(&line->down_until_ns, 0, memory_order_relaxed);
 	text_copy(line->name, sizeof line->name, name);
 	/* Last, and never 0: whoever sees the new number sees a clean line. */
 	atomic_store_explicit(&line->incarnation, before == UINT32_MAX ? 1 : before + 1,

@@ -9,7 +9,7 @@
 #include "counters.h"
 
 #define COUNTERS_MAGIC  UINT64_C(0x31746e756f437243) /* "CrCount1" */
-#define COUNTERS_LAYOUT 1u
+#define COUNTERS_LAYOUT 2u
 
 /* Rows are mapped one by one: they start on a page, whatever the page's size is. */
 #define COUNTERS_ALIGN     UINT64_C(65536)
@@ -44,10 +44,18 @@ struct counters_header {
 	struct counters_shape shape;
 	struct boot_mark mark;
 	_Atomic uint64_t quarantine[COUNTERS_QUARANTINE]; /* plugin files' seqs; 0: unused */
+	/* Each call reads it: nothing that changes is beside it. */
+	_Alignas(64) _Atomic uint64_t trouble;
+	uint64_t spare[7];
 };
 
 _Static_assert(sizeof(struct cr_live) == 64, "live figures are one cache line");
 _Static_assert(sizeof(struct counters_line) == 192, "a server's line is three cache lines");
+_Static_assert(offsetof(struct counters_line, calls) == offsetof(struct cr_live, calls),
+	       "calls are one figure");
+_Static_assert(offsetof(struct counters_line, shut) == 64 &&
+		       offsetof(struct counters_line, name) == 128,
+	       "what calls read is one cache line");
 _Static_assert(sizeof(struct counters_service) % 64 == 0, "services do not share cache lines");
 _Static_assert(sizeof(struct counters_slot) == 512, "slots do not share cache lines");
 _Static_assert(sizeof(struct counters_header) <= COUNTERS_LINES_AT, "the header is one page");

@@ -235,6 +235,23 @@ static int check_choice(const struct check *check, uint32_t s, const struct imag
 	return check_order(check, s, choice, mark);
 }
 
+static bool is_duration(int64_t ns)
+{
+	return ns >= 0 && ns <= IMAGE_HEALTH_NS_MAX;
+}
+
+static int check_health(const struct check *check, uint32_t s)
+{
+	const struct image_health *health = &image_services(check->image)[s].health;
+
+	if (!is_duration(health->aside_ns) || !is_duration(health->aside_most_ns) ||
+	    !is_duration(health->out_for_ns) || !is_duration(health->slow_start_ns))
+		return bad(check->err, "a duration of a service's health", s);
+	if ((health->counts & ~(uint32_t)IMAGE_COUNTS_ALL) != 0)
+		return bad(check->err, "what counts as a service's failures", s);
+	return 0;
+}
+
 static int check_services(const struct check *check)
 {
 	const struct image_header *image = check->image;
@@ -249,7 +266,9 @@ static int check_services(const struct check *check)
 			return bad(check->err, "a service's name has no end", s);
 		if (service->line >= COUNTERS_SERVICES || service->stale_after_ns < 0)
 			return bad(check->err, "a service's line or stale_after", s);
-		code = check_rows(check, s);
+		code = check_health(check, s);
+		if (code == 0)
+			code = check_rows(check, s);
 		if (code == 0)
 			code = check_choice(check, s, &service->router, mark);
 		if (code == 0)

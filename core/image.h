@@ -21,6 +21,7 @@
 #define IMAGE_SERVICES_MAX  256u
 #define IMAGE_METRICS_MAX   64u
 #define IMAGE_INSTANCES_MAX (4u * IMAGE_SERVICES_MAX)
+#define IMAGE_HEALTH_NS_MAX INT64_C(2592000000000000) /* 30 days: any duration of health */
 
 /** A part of the image: count entries at byte offset at. */
 struct image_part {
@@ -102,12 +103,13 @@ enum image_counts {
 	IMAGE_COUNTS_CONNECT = 1, /* CR_REFUSED_CONNECTION, where it does not put aside */
 	IMAGE_COUNTS_TIMEOUT = 2, /* CR_TIMED_OUT */
 	IMAGE_COUNTS_FAILED = 4,  /* CR_FAILED: 5xx and the like */
+	IMAGE_COUNTS_ALL = 7,
 };
 
 /** When a service's calls put a server aside or out, and how it comes back. */
 struct image_health {
 	int64_t aside_ns;      /* after a refused connection, doubling; 0: never */
-	int64_t aside_most_ns; /* up to this */
+	int64_t aside_most_ns; /* up to this, but never below aside_ns */
 	int64_t out_for_ns;    /* after that many failures in a row, more or less a tenth */
 	int64_t slow_start_ns; /* 0: none */
 	uint32_t failures;     /* 0: never out */

@@ -7,10 +7,8 @@
 #include <callrouter/order.h>
 
 #include "attachment.h"
+#include "ticket.h"
 #include "view.h"
-
-#define FAILURE_GAIN 10 /* a result moves the share of failures by 1/10 */
-#define LATENCY_GAIN 8
 
 static struct world *world_enter(struct cr_thread *thread)
 {
@@ -97,18 +95,17 @@ static enum cr_reason side_route(struct cr_thread *thread, const struct world *w
 				 const struct spot *spot, const struct side *side,
 				 const struct cr_call *call, struct answer *answer)
 {
-	const uint16_t *published = image_order(world->image, side->choice);
-	int got;
+	const uint32_t n = look_filter(&thread->look, image_order(world->image, side->choice),
+				       spot->n_usable, thread->order);
+	const int got = side_run(thread, world, side, call, n);
 
-	memcpy(thread->order, published, spot->n_usable * sizeof *published);
-	got = side_run(thread, world, side, call, spot->n_usable);
 	if (got == CR_DEFAULT)
 		return CR_REASON_ROUTER_DEFAULT;
 	if (got == CR_REFUSE)
 		return CR_REASON_ROUTER_REFUSED;
-	if (got < 0 || got > spot->n_usable)
+	if (got < 0 || (uint32_t)got > n)
 		return CR_REASON_ROUTE_ERROR;
-	switch (view_check_order(thread->order, (size_t)got, spot->n_rows, spot->usable,
+	switch (view_check_order(thread->order, (size_t)got, spot->n_rows, thread->look.usable,
 				 thread->seen, thread_stamp(thread))) {
 	case VIEW_ORDER_GOOD:
 		break;
@@ -119,6 +116,18 @@ static enum cr_reason side_route(struct cr_thread *thread, const struct world *w
 	}
 	*answer = (struct answer){ thread->order, (uint32_t)got };
 	return CR_REASON_NONE;
+}
+
+/* The published order, as it is or less those that are not for this call. */
+static struct answer side_published(struct cr_thread *thread, const struct world *world,
+				    const struct spot *spot, const struct side *side)
+{
+	const uint16_t *published = image_order(world->image, side->choice);
+
+	if (thread->look.is_calm)
+		return (struct answer){ published, spot->n_usable };
+	return (struct answer){ thread->order, look_filter(&thread->look, published, spot->n_usable,
+							   thread->order) };
 }
 
 /* What one side says to this call; CR_REASON_NONE: answer is good. */
@@ -143,7 +152,7 @@ static enum cr_reason side_ask(struct cr_thread *thread, const struct world *wor
 		return CR_REASON_ROUTER_DEFAULT;
 	if (side->is_asked)
 		return side_route(thread, world, spot, side, call, answer);
-	*answer = (struct answer){ image_order(world->image, choice), spot->n_usable };
+	*answer = side_published(thread, world, spot, side);
 	return CR_REASON_NONE;
 }
 
@@ -151,15 +160,16 @@ static enum cr_reason side_ask(struct cr_thread *thread, const struct world *wor
 static struct answer spot_any_order(struct cr_thread *thread, const struct world *world,
 				    const struct spot *spot, const struct cr_call *call)
 {
-	const uint32_t n = spot->n_usable;
+	const uint32_t n =
+		look_filter(&thread->look, image_order(world->image, spot->preset.choice),
+			    spot->n_usable, thread->order);
 
-	memcpy(thread->order, image_order(world->image, spot->preset.choice),
-	       n * sizeof *thread->order);
 	cr_order_rotate(thread->order, n, cr_below(cr_mix64(call->random), n));
 	return (struct answer){ thread->order, n };
 }
 
-static void ticket_list(struct cr_ticket *ticket, const struct spot *spot, struct answer answer)
+static void ticket_list(struct cr_ticket *ticket, const struct spot *spot, const struct look *look,
+			struct answer answer)
 {
 	const uint32_t n = answer.n < CR_LIST_MAX ? answer.n : CR_LIST_MAX;
 
@@ -171,11 +181,13 @@ static void ticket_list(struct cr_ticket *ticket, const struct spot *spot, struc
 		ticket->incarnation[i] = place->incarnation;
 	}
 	ticket->n = n;
+	for (uint32_t i = 0; i < n && !look->is_calm; i++)
+		if ((look->usable[answer.order[i]] & LOOK_LET_IN) != 0)
+			ticket->let_in |= 1u << i;
 }
 
-static void spot_decide(struct cr_thread *thread, const struct world *world,
-			const struct spot *spot, const struct cr_call *call,
-			struct cr_ticket *ticket)
+static void spot_decide(struct cr_thread *thread, const struct world *world, struct spot *spot,
+			const struct cr_call *call, struct cr_ticket *ticket)
 {
 	struct answer answer;
 
@@ -184,6 +196,7 @@ static void spot_decide(struct cr_thread *thread, const struct world *world,
 		ticket->reason = CR_REASON_NO_SERVER;
 		return;
 	}
+	look_take(&thread->look, world, spot, call->now_ns, world_counted(thread, world) != NULL);
 	ticket->decided = CR_ROUTER_DECIDED;
 	ticket->reason = side_ask(thread, world, spot, &spot->router, call, &answer);
 	if (ticket->reason == CR_REASON_ROUTER_REFUSED) {
@@ -195,10 +208,13 @@ static void spot_decide(struct cr_thread *thread, const struct world *world,
 		if (side_ask(thread, world, spot, &spot->preset, call, &answer) != CR_REASON_NONE)
 			answer = spot_any_order(thread, world, spot, call);
 	}
-	ticket_list(ticket, spot, answer);
+	/* not calm: then the answer lies in the thread's own order */
+	if (thread->look.n_slow > 0)
+		look_start_slowly(&thread->look, world, spot, call, thread->order, answer.n);
+	ticket_list(ticket, spot, &thread->look, answer);
 }
 
-static const struct spot *world_spot(const struct world *world, int service)
+static struct spot *world_spot(const struct world *world, int service)
 {
 	int16_t at;
 
@@ -212,14 +228,19 @@ static const struct spot *world_route(struct cr_thread *thread, const struct wor
 				      int service, const struct cr_call *call,
 				      struct cr_ticket *ticket)
 {
-	const struct spot *spot;
+	struct spot *spot;
 
+	thread->now_ns = call->now_ns;
 	ticket->n = 0;
 	ticket->at = 0;
 	ticket->epoch = 0;
 	ticket->is_held = false;
 	ticket->decided = CR_NOBODY;
 	ticket->generation = 0;
+	ticket->let_in = 0;
+	ticket->shut = ticket->was = 0;
+	ticket->contact_ns = call->now_ns;
+	ticket->rules = NULL;
 	ticket->cost_bytes = call->cost_bytes > 0 ? call->cost_bytes : 0;
 	if (world->image == NULL) {
 		ticket->reason = CR_REASON_NO_SNAPSHOT;
@@ -227,10 +248,12 @@ static const struct spot *world_route(struct cr_thread *thread, const struct wor
 	}
 	ticket->generation = world->image->generation;
 	spot = world_spot(world, service);
-	if (spot == NULL)
+	if (spot == NULL) {
 		ticket->reason = CR_REASON_NO_SERVICE;
-	else
-		spot_decide(thread, world, spot, call, ticket);
+		return NULL;
+	}
+	ticket->rules = spot->rules;
+	spot_decide(thread, world, spot, call, ticket);
 	return spot;
 }
 
@@ -246,40 +269,6 @@ static struct counters *ticket_counters(const struct cr_ticket *ticket,
 	return mapping != NULL && mapping->epoch == ticket->epoch ? mapping->counters : NULL;
 }
 
-/* The line of the current server, if it is still that server's. */
-static struct counters_line *ticket_line(const struct cr_ticket *ticket,
-					 const struct counters *counters)
-{
-	struct counters_line *line;
-
-	if (ticket->at >= ticket->n)
-		return NULL;
-	line = counters_line(counters, ticket->line[ticket->at]);
-	if (line == NULL || atomic_load_explicit(&line->incarnation, memory_order_relaxed) !=
-				    ticket->incarnation[ticket->at])
-		return NULL;
-	return line;
-}
-
-static void ticket_reserve(struct cr_ticket *ticket, struct counters *counters)
-{
-	struct counters_line *line = ticket_line(ticket, counters);
-
-	if (line == NULL)
-		return;
-	ticket->is_held = true;
-	counters_hold_add(counters, ticket->line[ticket->at], ticket->cost_bytes);
-	/* its last write was in the cache line of this one */
-	atomic_fetch_add_explicit(&line->calls, 1, memory_order_relaxed);
-}
-
-static void ticket_release(struct cr_ticket *ticket, struct counters *counters)
-{
-	if (ticket->is_held)
-		counters_hold_drop(counters, ticket->line[ticket->at], ticket->cost_bytes);
-	ticket->is_held = false;
-}
-
 static void spot_count(const struct spot *spot, const struct cr_ticket *ticket)
 {
 	if (spot->line == NULL)
@@ -288,46 +277,6 @@ static void spot_count(const struct spot *spot, const struct cr_ticket *ticket)
 	if (ticket->reason != CR_REASON_NONE)
 		atomic_fetch_add_explicit(&spot->line->reason[ticket->reason], 1,
 					  memory_order_relaxed);
-}
-
-/* Racing updates may lose one another: these are decaying means, not sums. */
-static void line_note_result(struct counters_line *line, bool failed, int64_t latency_ns)
-{
-	const uint32_t ppm = __atomic_load_n(&line->live.failure_ppm, __ATOMIC_RELAXED);
-	const int64_t mean = __atomic_load_n(&line->live.latency_ns, __ATOMIC_RELAXED);
-	const int64_t next = ppm + ((failed ? 1000000 : 0) - (int64_t)ppm) / FAILURE_GAIN;
-
-	if (failed)
-		atomic_fetch_add_explicit(&line->failures, 1, memory_order_relaxed);
-	__atomic_store_n(&line->live.failure_ppm, (uint32_t)(next < FAILURE_GAIN ? 0 : next),
-			 __ATOMIC_RELAXED);
-	if (latency_ns < 0)
-		return;
-	__atomic_store_n(&line->live.latency_ns,
-			 mean <= 0 ? latency_ns : mean + (latency_ns - mean) / LATENCY_GAIN,
-			 __ATOMIC_RELAXED);
-}
-
-static void ticket_note_result(const struct cr_ticket *ticket, const struct counters *counters,
-			       enum cr_outcome outcome, int64_t latency_ns)
-{
-	struct counters_line *line = ticket_line(ticket, counters);
-
-	if (line == NULL)
-		return;
-	switch (outcome) {
-	case CR_OK:
-		line_note_result(line, false, latency_ns);
-		break;
-	case CR_REFUSED_CONNECTION:
-	case CR_TIMED_OUT:
-	case CR_FAILED:
-		/* a fast failure is not a fast server: its time says nothing */
-		line_note_result(line, true, -1);
-		break;
-	case CR_ABANDONED:
-		break;
-	}
 }
 
 /*** The public functions ***/
@@ -342,6 +291,7 @@ int cr_route(struct cr_thread *thread, int service, const struct cr_call *call,
 	if (mapping != NULL && spot != NULL) {
 		spot_count(spot, ticket);
 		ticket->epoch = mapping->epoch;
+		ticket_settle(ticket, mapping->counters, false);
 		ticket_reserve(ticket, mapping->counters);
 	}
 	world_leave(thread);
@@ -352,8 +302,11 @@ int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *ca
 		 struct cr_ticket *ticket)
 {
 	const struct world *world = world_enter(thread);
+	const struct spot *spot = world_route(thread, world, service, call, ticket);
+	const struct mapping *mapping = world_counted(thread, world);
 
-	world_route(thread, world, service, call, ticket);
+	if (mapping != NULL && spot != NULL)
+		ticket_settle(ticket, mapping->counters, true);
 	world_leave(thread);
 	return (int)ticket->n;
 }
@@ -368,11 +321,12 @@ const struct cr_server *cr_next(struct cr_thread *thread, struct cr_ticket *tick
 	counters = ticket_counters(ticket, thread, world_enter(thread));
 	if (counters != NULL) {
 		ticket_release(ticket, counters);
-		ticket_note_result(ticket, counters, outcome, -1);
-	}
-	ticket->at++;
-	if (counters != NULL)
+		ticket_note_result(ticket, counters, outcome, -1, thread->now_ns);
+		ticket_move_on(ticket, counters, thread->now_ns);
 		ticket_reserve(ticket, counters);
+	} else {
+		ticket->at++;
+	}
 	world_leave(thread);
 	return ticket->at < ticket->n ? ticket->server[ticket->at] : NULL;
 }
@@ -387,7 +341,7 @@ void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum cr_outcome 
 	counters = ticket_counters(ticket, thread, world_enter(thread));
 	if (counters != NULL) {
 		ticket_release(ticket, counters);
-		ticket_note_result(ticket, counters, outcome, latency_ns);
+		ticket_note_result(ticket, counters, outcome, latency_ns, thread->now_ns);
 	}
 	ticket->at = ticket->n;
 	world_leave(thread);

@@ -161,7 +161,7 @@ struct cr_view *view_new(const struct image_header *image, const struct image_se
 		.column = (const double *const *)(block + lay.column),
 		.live = (const struct cr_live *const *)(block + lay.live),
 		.shared = shared,
-		.hosts = 0,
+		.hosts = image->hosts,
 	};
 	return view;
 }

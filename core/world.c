@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "health.h"
 #include "text.h"
 #include "view.h"
 
@@ -50,8 +51,32 @@ static const struct cr_server *cards_get(struct cards *cards, const struct image
 	return &card->server;
 }
 
+/* NULL: no memory. */
+static const struct image_health *cards_rules(struct cards *cards,
+					      const struct image_health *health)
+{
+	struct rules *rules = cards->rules;
+
+	for (; rules != NULL; rules = rules->older)
+		if (memcmp(&rules->health, health, sizeof *health) == 0)
+			return &rules->health;
+	rules = calloc(1, sizeof *rules);
+	if (rules == NULL)
+		return NULL;
+	rules->health = *health;
+	rules->older = cards->rules;
+	cards->rules = rules;
+	return &rules->health;
+}
+
 void cards_free(struct cards *cards)
 {
+	for (struct rules *rules = cards->rules, *older; rules != NULL; rules = older) {
+		older = rules->older;
+		free(rules);
+	}
+	cards->rules = NULL;
+
 	for (size_t i = 0; i < COUNTERS_LINES; i++) {
 		for (struct card *card = cards->line[i], *older; card != NULL; card = older) {
 			older = card->older;
@@ -105,6 +130,12 @@ static int spot_open(struct spot *spot, const struct world *world, const struct 
 
 	spot->n_rows = (uint16_t)service->n_rows;
 	spot->n_usable = (uint16_t)service->n_usable;
+	atomic_init(&spot->calm, UINT64_MAX); /* not looked yet */
+	if (!health_is_off(&service->health)) {
+		spot->rules = cards_rules(parts->cards, &service->health);
+		if (spot->rules == NULL)
+			return -1;
+	}
 	if (parts->counters != NULL)
 		spot->line = counters_service(parts->counters, service->line);
 	if (side_open(&spot->router, world, spot, &service->router, parts, faults) < 0)
@@ -192,6 +223,9 @@ struct world *world_new(struct image_header *image, const struct world_parts *pa
 		return NULL;
 	}
 	world->image = image;
+	world->counters = parts->counters;
+	if (world->counters != NULL)
+		world->trouble = counters_trouble(world->counters);
 	for (size_t i = 0; i < WORLD_NAMES_MAX; i++)
 		atomic_init(&world->by_name[i], -1);
 	if (image == NULL)

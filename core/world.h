@@ -26,9 +26,16 @@ struct card {
 	char name[64], address[128], host[128], port[8];
 };
 
-/** One card per line of the counters file, older ones chained. */
+/** When calls of a service shut a server; kept like cards, and for the same reason. */
+struct rules {
+	struct image_health health;
+	struct rules *older;
+};
+
+/** One card per line of the counters file, older ones chained; and each set of rules once. */
 struct cards {
 	struct card *line[COUNTERS_LINES];
+	struct rules *rules;
 };
 
 /** A row that may be put into a ticket. */
@@ -52,16 +59,20 @@ struct spot {
 	const struct image_service *service;
 	struct counters_service *line; /* NULL: decisions are not counted */
 	uint16_t n_rows, n_usable;
-	const struct place *place; /* [n_rows] */
-	const uint8_t *usable;     /* [n_rows] */
+	const struct place *place;        /* [n_rows] */
+	const uint8_t *usable;            /* [n_rows]: 0 or 1 */
+	const struct image_health *rules; /* NULL: the service has no health of its own */
 	struct side router, preset;
+	_Atomic uint64_t calm; /* world.trouble when all usable rows were last seen well */
 };
 
 struct mapping; /* the counters file and this process's slot in it; see attachment.h */
 
 struct world {
-	struct image_header *image; /* NULL: nothing published yet */
-	struct mapping *mapping;    /* one reference */
+	struct image_header *image;      /* NULL: nothing published yet */
+	struct mapping *mapping;         /* one reference */
+	const struct counters *counters; /* the mapping's; NULL: none */
+	const _Atomic uint64_t *trouble; /* theirs; see look.h */
 	struct spot *spot;
 	size_t n_spots;
 	void *block;                              /* places and usable bytes of all spots */

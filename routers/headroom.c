@@ -49,7 +49,8 @@ static double water_level(const double *room, size_t n, double bytes)
 /* Draws in proportion to what the water takes of each, less where calls fail. Returns n if it takes
  * nothing anywhere. */
 static size_t draw_by_level(const struct cr_view *view, const uint16_t *order,
-			    const struct field *field, double level, uint64_t *state)
+			    const struct field *field, double level, int64_t now_ns,
+			    uint64_t *state)
 {
 	double part[FIELD_MAX], sum = 0, left;
 	size_t found = field->n;
@@ -57,10 +58,10 @@ static size_t draw_by_level(const struct cr_view *view, const uint16_t *order,
 	for (size_t k = 0; k < field->n; k++) {
 		const double over = -field->score[k] - level;
 
-		part[k] =
-			over > 0
-				? over * headroom_grace(cr_failure_ratio(view, order[field->at[k]]))
-				: 0;
+		part[k] = 0;
+		if (over > 0)
+			part[k] = over * headroom_grace(cr_failure_ratio_at(
+						 view, order[field->at[k]], now_ns));
 		sum += part[k];
 	}
 	left = draw_unit(state) * sum;
@@ -102,7 +103,7 @@ static bool route_big(const struct cr_view *view, const struct cr_call *call, ui
 		view, order, &field,
 		water_level(room, field.n,
 			    expect_bytes(view, call, order, &field, (double)field.n / (double)n)),
-		&state);
+		call->now_ns, &state);
 	if (first == field.n)
 		return false;
 	field_front(&field, first, order, &state);

@@ -64,10 +64,10 @@ static inline double headroom_grace(double failure_ratio)
 
 /** Calls in progress, and those that recent failures stand for, at this price each. [any] */
 static inline double headroom_score(const struct headroom *self, const struct cr_view *view,
-				    size_t i, double price, double more_calls)
+				    size_t i, int64_t now_ns, double price, double more_calls)
 {
 	const double calls = cr_inflight(view, i) + more_calls;
-	const double failure_ratio = cr_failure_ratio(view, i);
+	const double failure_ratio = cr_failure_ratio_at(view, i, now_ns);
 
 	if (failure_ratio <= 0)
 		return calls * price;
@@ -109,7 +109,7 @@ static inline void headroom_small(const struct headroom *self, const struct cr_v
 		const size_t i = order[field.at[k]];
 
 		field.price[k] = headroom_price(view, i, is_old);
-		field.score[k] = headroom_score(self, view, i, field.price[k], 0);
+		field.score[k] = headroom_score(self, view, i, call->now_ns, field.price[k], 0);
 		if (n > FIELD_MAX)
 			field.price[k] *= view->weight[i] / (double)field.hits[k];
 	}

@@ -365,9 +365,9 @@ static inline void headroom_sort(const struct headroom_round *round, uint16_t *o
 	for (size_t i = 0; i < round->view->n; i++) {
 		const double price = round->column[COLUMN_PRICE][i];
 
-		round->scratch[i] = price > 0
-					    ? headroom_score(round->self, round->view, i, price, 1)
-					    : (double)INFINITY;
+		round->scratch[i] = price > 0 ? headroom_score(round->self, round->view, i,
+							       round->view->taken_ns, price, 1)
+					      : (double)INFINITY;
 	}
 	cr_order_sort(round->view, order, n, headroom_is_before, round->scratch);
 	cr_order_turns(round->view, order, n, headroom_is_before, round->scratch);

@@ -33,9 +33,9 @@ static int open_hot_cold(const struct cr_open *in, void **out)
 }
 
 /* Calls in progress by weight, failures with them: who fails fast is not cold. */
-static double load_of(const struct cr_view *view, size_t i)
+static double load_of(const struct cr_view *view, size_t i, int64_t now_ns)
 {
-	const double calls = cr_inflight(view, i) + PHANTOM * cr_failure_ratio(view, i);
+	const double calls = cr_inflight(view, i) + PHANTOM * cr_failure_ratio_at(view, i, now_ns);
 
 	return view->weight[i] > 0 ? calls / view->weight[i] : (double)NAN;
 }
@@ -88,7 +88,7 @@ static int rank(void *arg, const struct cr_view *view, uint16_t *order, size_t n
 	for (size_t k = 0; k < n; k++) {
 		const double cost = cost_of(self, view, order[k]);
 
-		loads[n_loads] = load_of(view, order[k]);
+		loads[n_loads] = load_of(view, order[k], view->taken_ns);
 		n_loads += isnan(loads[n_loads]) ? 0 : 1;
 		known += isnan(cost) ? 0 : 1;
 		sum += isnan(cost) ? 0 : cost;
@@ -120,7 +120,7 @@ static int route(const void *arg, const struct cr_view *view, const struct cr_ca
 		field_draw(&field, view, order, n, self->draws, &state);
 	for (size_t k = 0; k < field.n; k++) {
 		const size_t i = order[field.at[k]];
-		const double load = load_of(view, i);
+		const double load = load_of(view, i, call->now_ns);
 		const bool is_cold = !is_old && load <= view->column[COLUMN_LIMIT][i];
 
 		field.price[k] = 1.0 / (n <= self->draws ? view->weight[i] : field.hits[k]);

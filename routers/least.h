@@ -27,12 +27,16 @@ static inline int open_least(const struct cr_open *in, void **out)
 }
 
 /* In millionths of a call. A server that fails fast has few calls in progress, and would get all:
- * failures count as calls that never end. */
-static inline uint64_t read_load(const struct least *self, const struct cr_view *view, size_t row)
+ * failures count as calls that never end, but are forgotten in time. */
+static inline uint64_t read_load(const struct least *self, const struct cr_view *view, size_t row,
+				 int64_t now_ns)
 {
-	const uint32_t failed = __atomic_load_n(&view->live[row]->failure_ppm, __ATOMIC_RELAXED);
+	const uint64_t calls = (uint64_t)cr_inflight(view, row) * PPM;
 
-	return (uint64_t)cr_inflight(view, row) * PPM + failed * self->failure_calls;
+	if (self->failure_calls == 0)
+		return calls;
+	return calls +
+	       (uint64_t)(cr_failure_ratio_at(view, row, now_ns) * PPM + 0.5) * self->failure_calls;
 }
 
 /*
@@ -42,15 +46,15 @@ static inline uint64_t read_load(const struct least *self, const struct cr_view 
  * probability weight / (weights of the equals so far).
  */
 static inline size_t find_least_for_weight(const struct least *self, const struct cr_view *view,
-					   const uint16_t *order, size_t n, size_t place,
-					   uint64_t *state)
+					   const struct cr_call *call, const uint16_t *order,
+					   size_t n, size_t place, uint64_t *state)
 {
 	uint64_t least = 0, least_weight = 0, equals = 0;
 	size_t best = place;
 
 	for (size_t i = place; i < n; i++) {
 		const uint64_t weight = view->weight[order[i]];
-		const uint64_t load = read_load(self, view, order[i]);
+		const uint64_t load = read_load(self, view, order[i], call->now_ns);
 		const uint64_t mine = load * least_weight, its = least * weight;
 
 		if (weight == 0 || (mine > its && least_weight > 0))

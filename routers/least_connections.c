@@ -4,14 +4,15 @@
 /* The least loaded from place on. Of equals each has the same chance: the k-th that is met takes
  * the place with probability 1/k. */
 static size_t find_least(const struct least *self, const struct cr_view *view,
-			 const uint16_t *order, size_t n, size_t place, uint64_t *state)
+			 const struct cr_call *call, const uint16_t *order, size_t n, size_t place,
+			 uint64_t *state)
 {
 	uint64_t least = UINT64_MAX;
 	uint32_t equals = 0;
 	size_t best = place;
 
 	for (size_t i = place; i < n; i++) {
-		const uint64_t load = read_load(self, view, order[i]);
+		const uint64_t load = read_load(self, view, order[i], call->now_ns);
 
 		if (load > least)
 			continue;
@@ -29,7 +30,7 @@ static int route(const void *self, const struct cr_view *view, const struct cr_c
 	uint64_t state = call->random;
 
 	for (size_t place = 0; place < PLACES && place + 1 < n; place++)
-		swap(order, place, find_least(self, view, order, n, place, &state));
+		swap(order, place, find_least(self, view, call, order, n, place, &state));
 	return (int)n;
 }
 

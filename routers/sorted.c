@@ -66,7 +66,7 @@ static double read_value(const struct cr_view *view, int word, size_t row)
 	if (word == LATENCY)
 		return (double)__atomic_load_n(&view->live[row]->latency_ns, __ATOMIC_RELAXED);
 	if (word == FAILURE_RATIO)
-		return cr_failure_ratio(view, row);
+		return cr_failure_ratio_at(view, row, view->taken_ns);
 	return word == WEIGHT ? view->weight[row] : view->metric[word - METRICS][row];
 }
 

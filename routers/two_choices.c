@@ -32,10 +32,11 @@ static void draw_places(const struct cr_view *view, uint16_t *order, size_t n, u
 }
 
 /* The first two by calls / weight, multiplied crosswise; of equals the one that was drawn first. */
-static void compare_two(const struct least *self, const struct cr_view *view, uint16_t *order)
+static void compare_two(const struct least *self, const struct cr_view *view,
+			const struct cr_call *call, uint16_t *order)
 {
-	const uint64_t first = read_load(self, view, order[0]);
-	const uint64_t second = read_load(self, view, order[1]);
+	const uint64_t first = read_load(self, view, order[0], call->now_ns);
+	const uint64_t second = read_load(self, view, order[1], call->now_ns);
 
 	if (second * view->weight[order[0]] < first * view->weight[order[1]])
 		swap(order, 0, 1);
@@ -48,11 +49,12 @@ static int route(const void *self, const struct cr_view *view, const struct cr_c
 
 	if (n > FEW) {
 		draw_places(view, order, n, call->random);
-		compare_two(self, view, order);
+		compare_two(self, view, call, order);
 		return (int)n;
 	}
 	for (size_t place = 0; place < PLACES && place + 1 < n; place++)
-		swap(order, place, find_least_for_weight(self, view, order, n, place, &state));
+		swap(order, place,
+		     find_least_for_weight(self, view, call, order, n, place, &state));
 	return (int)n;
 }
 

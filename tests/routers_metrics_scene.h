@@ -100,6 +100,13 @@ static inline void at_s(double seconds)
 	fleet.view.taken_ns = (int64_t)((START_S + seconds) * 1e9);
 }
 
+/* The share of calls that failed at a server, as of now. */
+static inline void set_failures(size_t i, uint32_t ppm)
+{
+	fleet.shared->live[i].failure_ppm = ppm;
+	fleet.shared->live[i].failure_ns = fleet.view.taken_ns;
+}
+
 static inline size_t metric_of(const char *name)
 {
 	size_t k = 0;

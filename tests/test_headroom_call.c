@@ -80,12 +80,12 @@ Test(headroom_small, takes_failures_for_calls_in_progress)
 	static const double live[] = { 2, 2 };
 
 	set_live(live, 2);
-	fleet.shared->live[0].failure_ppm = 200000; /* 10 calls, by 0.8^12: 145 */
+	set_failures(0, 200000); /* 10 calls, by 0.8^12: 145 */
 	fleet.shared->live[1].inflight = 145;
 	cr_expect_eq(first(0), 1);
 	fleet.shared->live[1].inflight = 146;
 	cr_expect_eq(first(0), 0);
-	fleet.shared->live[0].failure_ppm = 1000000;
+	set_failures(0, 1000000);
 	fleet.shared->live[1].inflight = 490000;
 	cr_expect_eq(first(0), 1);
 	unload();
@@ -255,8 +255,8 @@ Test(headroom_big, sends_less_to_a_server_that_fails)
 	static const double share[] = { 1, .28242953648100017, 0 }; /* 0.9^12 */
 
 	set_live(live, 3);
-	fleet.shared->live[1].failure_ppm = 100000;
-	fleet.shared->live[2].failure_ppm = 1000000;
+	set_failures(1, 100000);
+	set_failures(2, 1000000);
 	expect_shares(.5 * GIB, share, 3);
 	unload();
 }
@@ -271,7 +271,7 @@ Test(headroom_big, places_a_call_even_where_there_is_room_nowhere)
 		expect_each_once();
 	}
 	for (size_t i = 0; i < 3; i++)
-		fleet.shared->live[i].failure_ppm = 1000000;
+		set_failures(i, 1000000);
 	first(1 * GIB);
 	expect_each_once();
 	unload();

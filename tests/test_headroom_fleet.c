@@ -160,7 +160,7 @@ Test(headroom_fleet, puts_the_server_first_that_one_more_small_call_would_choose
 	put_heap(1, 4 * GIB, 1 * GIB);
 	put_heap(2, 4 * GIB, 2 * GIB);
 	put_heap(3, 4 * GIB, 0);
-	fleet.shared->live[3].failure_ppm = 500000;
+	set_failures(3, 500000);
 	fleet.shared->live[1].inflight = 2;
 	rank_now();
 	cr_expect_eq(fleet.published[0], 2);

@@ -28,7 +28,7 @@ struct poke {
 #define ENTRY(part_, at_) offsetof(struct image_header, part_), at_
 
 static const struct poke pokes[] = {
-	{ "image of layout 2", HEAD(layout), 2, 4 },
+	{ "image of layout 3", HEAD(layout), 3, 4 },
 	{ "wrong length", HEAD(bytes), 8, 4 },
 	{ "a negative time", HEAD(taken_ns), 1ull << 63, 8 },
 	{ "the server part is outside", HEAD(server.at), 4, 4 },
@@ -56,6 +56,13 @@ static const struct poke pokes[] = {
 	{ "an instance's shared words", INSTANCE(0, shared_words), 257, 4 },
 	{ "a service's line or stale_after", SERVICE(0, line), 256, 4 },
 	{ "a service's line or stale_after", SERVICE(0, stale_after_ns), 1ull << 63, 8 },
+	{ "a duration of a service's health", SERVICE(0, health.aside_ns), 1ull << 63, 8 },
+	{ "a duration of a service's health", SERVICE(1, health.aside_most_ns), -1ull, 8 },
+	{ "a duration of a service's health", SERVICE(0, health.out_for_ns), -1ull, 8 },
+	{ "a duration of a service's health", SERVICE(1, health.out_for_ns), 2592000000000001, 8 },
+	{ "a duration of a service's health", SERVICE(0, health.slow_start_ns), -1ull, 8 },
+	{ "what counts as a service's failures", SERVICE(0, health.counts), 8, 4 },
+	{ "what counts as a service's failures", SERVICE(1, health.counts), 1u << 31, 4 },
 	{ "a service's rows are outside", SERVICE(0, rows), 3, 4 },
 	{ "a service's rows are outside", SERVICE(1, rows), 0xffffffff, 4 },
 	{ "a service's rows are outside", SERVICE(1, n_rows), 3, 4 },

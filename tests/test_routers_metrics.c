@@ -372,7 +372,7 @@ Test(hot_cold, does_not_take_a_server_that_fails_fast_for_cold)
 	load("hot_cold", "hot=50%\n");
 	set_calls(calls, latency_ms, 3);
 	cr_expect_eq(first(0), 2);
-	fleet.shared->live[2].failure_ppm = 500000;
+	set_failures(2, 500000);
 	rank_now();
 	cr_expect_neq(first(0), 2);
 	unload();

@@ -39,6 +39,7 @@ extern "C" {
 
 struct cr;        /* one attachment to a run directory */
 struct cr_thread; /* what one calling thread needs */
+struct image_health;
 
 /** A server that may be contacted. Lives until cr_detach(). */
 struct cr_server {
@@ -74,6 +75,11 @@ struct cr_ticket {
 	uint32_t epoch; /* of the counters that line[] belongs to; 0: counted nowhere */
 	int64_t cost_bytes;
 	bool is_held; /* it is reserved at at */
+	/* Of the servers' health: what the contact saw and claimed, when, and by which rules. */
+	uint32_t let_in; /* bit i: listed although it is shut */
+	uint64_t shut, was;
+	int64_t contact_ns;
+	const struct image_health *rules; /* until cr_detach(); NULL: it reports nothing */
 };
 
 /**

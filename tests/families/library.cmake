@@ -1,6 +1,6 @@
 # Tests of libcallrouter: what becomes of a call.
-set(library core/callrouter.c core/route.c core/refresh.c core/world.c core/guests.c core/view.c
-	core/plugin.c core/elf.c core/option.c core/counters.c core/counters_quarantine.c core/counters_daemon.c
+set(library core/callrouter.c core/route.c core/ticket.c core/look.c core/refresh.c core/world.c core/guests.c core/view.c
+	core/plugin.c core/elf.c core/option.c core/counters.c core/counters_quarantine.c core/counters_daemon.c core/health.c
 	core/snapshot_reader.c core/snapshot_writer.c core/image.c core/runfile.c core/boot.c
 	core/text.c core/words.c core/err.c tests/data_plane.c)
 set(library_tests stress_route)

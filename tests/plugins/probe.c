@@ -64,7 +64,7 @@ static void look(const struct cr_view *view, struct probe_look *seen, const uint
 		seen->weight[i] = view->weight[i];
 		seen->inflight[i] = cr_inflight(view, i);
 		seen->inflight_bytes[i] = cr_inflight_bytes(view, i);
-		seen->failures[i] = cr_failure_ratio(view, i);
+		seen->failures[i] = cr_failure_ratio_at(view, i, view->taken_ns);
 		for (size_t k = 0; k < 3; k++) {
 			seen->metric[k][i] = view->metric[k][i];
 			seen->metric_taken_ns[k][i] = view->metric_taken_ns[k][i];

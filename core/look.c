@@ -1,0 +1,260 @@
+/* look.c - the health of a service's servers as one call sees it. No lock, no allocation, no system
+ * call; nothing but spot->calm is written. */
+#include "look.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <callrouter/order.h>
+
+#include "health.h"
+
+#define SLOW_SALT    UINT64_C(0x510e527fade682d1) /* a draw of its own, not the routers' */
+#define INFLIGHT_MAX (1u << 20)                   /* sums and products cannot overflow */
+
+int look_init(struct look *look)
+{
+	/* Large, but only what is used takes memory. */
+	look->row = calloc(CR_NONE, sizeof *look->row);
+	look->until = calloc(CR_NONE, sizeof *look->until);
+	return look->row != NULL && look->until != NULL ? 0 : -ENOMEM;
+}
+
+void look_fini(struct look *look)
+{
+	free(look->row);
+	free(look->until);
+	look->row = NULL;
+	look->until = NULL;
+}
+
+/* The row's line, or NULL: it went to another server. */
+static struct counters_line *row_line(const struct world *world, const struct spot *spot, size_t i)
+{
+	const struct place *place = &spot->place[i];
+	struct counters_line *line = counters_line(world->counters, place->line);
+
+	if (line == NULL ||
+	    atomic_load_explicit(&line->incarnation, memory_order_relaxed) != place->incarnation)
+		return NULL;
+	return line;
+}
+
+static uint8_t shut_judge(uint64_t shut, int64_t now_ns, bool can_claim)
+{
+	if (health_is_due(shut, now_ns))
+		return can_claim ? LOOK_IN : 0;
+	return health_kind(shut) == HEALTH_EJECTED ? LOOK_EJECTED : 0;
+}
+
+/* shut: the word that was seen, 0: open. */
+static uint8_t row_judge(const struct world *world, const struct spot *spot, size_t i,
+			 int64_t now_ns, bool can_claim, uint64_t *shut)
+{
+	const struct counters_line *line = row_line(world, spot, i);
+
+	*shut = 0;
+	if (line == NULL)
+		return LOOK_IN;
+	if (health_is_down(line, now_ns))
+		return 0;
+	if (spot->rules == NULL) /* does not obey what shuts */
+		return LOOK_IN;
+	/* acquire, pairs with line_open(): it is not open before its slow start is there */
+	*shut = atomic_load_explicit(&line->shut, memory_order_acquire);
+	if (*shut != 0)
+		return shut_judge(*shut, now_ns, can_claim);
+	if (health_ramp_permille(line, spot->rules->slow_start_ns, now_ns) < 1000)
+		return LOOK_IN | LOOK_SLOW;
+	return LOOK_IN;
+}
+
+/* The k-th smallest, from 0, of n > k values, which are moved about (Hoare's way). */
+static uint64_t smallest(uint64_t *value, size_t n, size_t k)
+{
+	ptrdiff_t low = 0, high = (ptrdiff_t)n - 1;
+	const ptrdiff_t want = (ptrdiff_t)k;
+
+	while (low < high) {
+		const uint64_t pivot = value[want];
+		ptrdiff_t i = low, j = high;
+
+		while (i <= j) {
+			while (value[i] < pivot)
+				i++;
+			while (value[j] > pivot)
+				j--;
+			if (i <= j) {
+				const uint64_t x = value[i];
+
+				value[i++] = value[j];
+				value[j--] = x;
+			}
+		}
+		if (j < want)
+			low = i;
+		if (want < i)
+			high = j;
+	}
+	return value[k];
+}
+
+/* Let back in the n_back that are due first: of the same length of stay, those that are out
+ * longest. Every process lets in the same. */
+static void rows_let_back(struct look *look, const struct world *world, const struct spot *spot,
+			  size_t n_ejected, size_t n_back)
+{
+	const uint64_t last = smallest(look->until, n_ejected, n_back - 1);
+	size_t equals = n_back;
+
+	for (size_t e = 0; e < n_ejected; e++)
+		equals -= look->until[e] < last;
+	for (size_t i = 0; i < spot->n_rows; i++) {
+		const struct counters_line *line;
+		uint64_t shut;
+
+		if (look->row[i] != LOOK_EJECTED)
+			continue;
+		line = row_line(world, spot, i);
+		shut = line != NULL ? atomic_load_explicit(&line->shut, memory_order_relaxed) : 0;
+		if (shut == last && equals == 0)
+			continue;
+		equals -= shut == last;
+		if (shut <= last)
+			look->row[i] = LOOK_LET_IN;
+	}
+}
+
+static void rows_count(struct look *look, const struct spot *spot)
+{
+	look->n = look->n_slow = 0;
+	for (size_t i = 0; i < spot->n_rows; i++) {
+		if (look->row[i] == LOOK_EJECTED)
+			look->row[i] = 0;
+		look->n += look->row[i] != 0;
+		look->n_slow += (look->row[i] & LOOK_SLOW) != 0;
+	}
+	if (look->n > 0)
+		return;
+	for (size_t i = 0; i < spot->n_rows; i++)
+		look->row[i] = spot->usable[i] != 0 ? LOOK_LET_IN : 0;
+	look->n = spot->n_usable;
+}
+
+void look_closely(struct look *look, const struct world *world, struct spot *spot, int64_t now_ns,
+		  bool can_claim)
+{
+	/* acquire, pairs with the release of who raised it: see the top of look.h */
+	const uint64_t trouble = atomic_load_explicit(world->trouble, memory_order_acquire);
+	size_t n_ejected = 0, may_stay = spot->n_usable / 2;
+	bool is_quiet = true;
+
+	for (size_t i = 0; i < spot->n_rows; i++) {
+		uint64_t shut;
+
+		look->row[i] = 0;
+		if (spot->usable[i] == 0)
+			continue;
+		look->row[i] = row_judge(world, spot, i, now_ns, can_claim, &shut);
+		is_quiet = is_quiet && look->row[i] == LOOK_IN && shut == 0;
+		if (look->row[i] == LOOK_EJECTED)
+			look->until[n_ejected++] = shut;
+	}
+	if (is_quiet) {
+		atomic_store_explicit(&spot->calm, trouble, memory_order_relaxed);
+		return;
+	}
+	look->is_calm = false;
+	look->usable = look->row;
+	if (n_ejected > may_stay)
+		rows_let_back(look, world, spot, n_ejected, n_ejected - may_stay);
+	rows_count(look, spot);
+}
+
+uint32_t look_filter(const struct look *look, const uint16_t *published, uint32_t n,
+		     uint16_t *order)
+{
+	uint32_t kept = 0;
+
+	if (look->is_calm) {
+		memcpy(order, published, n * sizeof *order);
+		return n;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (look->usable[published[i]] != 0)
+			order[kept++] = published[i];
+	return kept;
+}
+
+/*** Slow start ***/
+
+/** The settled servers, among which the new one takes its place. */
+struct crowd {
+	uint64_t inflight, weight;
+};
+
+static uint64_t line_inflight(const struct counters_line *line)
+{
+	const uint32_t own = __atomic_load_n(&line->live.inflight, __ATOMIC_RELAXED);
+	const uint32_t peers = __atomic_load_n(&line->live.peer_inflight, __ATOMIC_RELAXED);
+
+	return (own < INFLIGHT_MAX ? own : INFLIGHT_MAX) +
+	       (uint64_t)(peers < INFLIGHT_MAX ? peers : INFLIGHT_MAX);
+}
+
+static uint32_t row_weight(const struct world *world, const struct spot *spot, size_t i)
+{
+	return image_servers(world->image)[image_rows(world->image, spot->service)[i]].weight;
+}
+
+static struct crowd look_crowd(const struct look *look, const struct world *world,
+			       const struct spot *spot)
+{
+	struct crowd crowd = { 0, 0 };
+
+	for (size_t i = 0; i < spot->n_rows; i++) {
+		const struct counters_line *line;
+
+		if (look->usable[i] == 0 || (look->usable[i] & LOOK_SLOW) != 0)
+			continue;
+		line = row_line(world, spot, i);
+		if (line == NULL)
+			continue;
+		crowd.inflight += line_inflight(line);
+		crowd.weight += row_weight(world, spot, i);
+	}
+	return crowd;
+}
+
+static bool row_may_be_first(const struct world *world, const struct spot *spot,
+			     const struct crowd *crowd, const struct cr_call *call, size_t i)
+{
+	const struct counters_line *line = row_line(world, spot, i);
+	uint32_t ramp;
+
+	if (line == NULL)
+		return true;
+	ramp = health_ramp_permille(line, spot->rules->slow_start_ns, call->now_ns);
+	if (cr_below(cr_mix64((call->random ^ SLOW_SALT) + i), 1000) >= ramp)
+		return false;
+	/* inflight + 1 <= ramp * mean * weight + 1, this call included */
+	return line_inflight(line) * crowd->weight * 1000 <=
+	       ramp * crowd->inflight * row_weight(world, spot, i);
+}
+
+void look_start_slowly(const struct look *look, const struct world *world, const struct spot *spot,
+		       const struct cr_call *call, uint16_t *order, uint32_t n)
+{
+	struct crowd crowd;
+	uint32_t at = 0;
+
+	if (n < 2 || look->n_slow == look->n || (look->usable[order[0]] & LOOK_SLOW) == 0)
+		return;
+	crowd = look_crowd(look, world, spot);
+	while (at < n && (look->usable[order[at]] & LOOK_SLOW) != 0 &&
+	       !row_may_be_first(world, spot, &crowd, call, order[at]))
+		at++;
+	if (at < n)
+		cr_order_front(order, n, order[at]);
+}
