@@ -27,7 +27,7 @@ enum cr_state health_state(const struct counters_line *line, int64_t now_ns)
 int64_t health_until_ns(const struct counters_line *line, int64_t now_ns)
 {
 	const uint64_t shut = atomic_load_explicit(&line->shut, memory_order_relaxed);
-	const int64_t shut_ns = (int64_t)((shut | 3) ^ 3);
+	const int64_t shut_ns = health_end_ns(shut);
 
 	if (health_is_down(line, now_ns)) {
 		const int64_t down_ns =
@@ -75,23 +75,19 @@ static void line_show(struct counters_line *line, int64_t now_ns)
 		 health_is_down(line, now_ns) != is_down);
 }
 
-/* After the line was changed. Pairs with the acquire in look_take(). */
+/* After the line was changed. Pairs with the acquire in look_closely(). */
 static void trouble_raise(const struct counters *c)
 {
 	atomic_fetch_add_explicit(counters_trouble(c), 1, memory_order_release);
 }
 
-static bool line_replace(struct counters_line *line, uint64_t from, uint64_t to)
+/* From one word to another; false: somebody else was faster. */
+static bool line_turn(const struct counters *c, struct counters_line *line, uint64_t from,
+		      uint64_t to, int64_t now_ns)
 {
-	/* release, pairs with the acquire of who finds it open: up_since comes first */
-	return atomic_compare_exchange_strong_explicit(&line->shut, &from, to, memory_order_seq_cst,
-						       memory_order_relaxed);
-}
-
-static bool line_shut(struct counters *c, struct counters_line *line, uint64_t from, uint64_t to,
-		      int64_t now_ns)
-{
-	if (!line_replace(line, from, to))
+	/* release part, pairs with the acquire of who finds it open: up_since comes first */
+	if (!atomic_compare_exchange_strong_explicit(&line->shut, &from, to, memory_order_seq_cst,
+						     memory_order_relaxed))
 		return false;
 	line_show(line, now_ns);
 	trouble_raise(c);
@@ -107,29 +103,24 @@ static void line_forget_failures(struct counters_line *line)
 }
 
 /* Slow start first: nobody is to find it open and settled. */
-static bool line_open(struct counters_line *line, uint64_t from, int64_t now_ns)
+static bool line_open(const struct counters *c, struct counters_line *line, uint64_t from,
+		      int64_t now_ns)
 {
 	if (atomic_load_explicit(&line->shut, memory_order_relaxed) != from)
 		return false;
 	__atomic_store_n(&line->live.up_since_ns, now_ns, __ATOMIC_RELAXED);
 	line_forget_failures(line);
-	if (!line_replace(line, from, 0))
-		return false;
-	line_show(line, now_ns);
-	return true;
+	return line_turn(c, line, from, 0, now_ns);
 }
 
 /*** Calls ***/
 
-uint64_t health_claim(struct counters_line *line, uint64_t shut, int64_t now_ns)
+uint64_t health_claim(const struct counters *c, struct counters_line *line, uint64_t shut,
+		      int64_t now_ns)
 {
 	const uint64_t lease = health_word(HEALTH_TRIAL, now_ns + HEALTH_LEASE_NS);
 
-	/* Nobody was calm about it: no trouble is raised. */
-	if (!line_replace(line, shut, lease))
-		return 0;
-	line_show(line, now_ns);
-	return lease;
+	return line_turn(c, line, shut, lease, now_ns) ? lease : 0;
 }
 
 /** What an outcome says about a server, by the rules of the call's service. */
@@ -187,7 +178,7 @@ static void line_put_aside(struct counters *c, struct counters_line *line,
 	const int64_t until_ns = now_ns + aside_length_ns(rules, refusals);
 
 	/* Of many refused at the same moment one gets here first, and counts. */
-	if (line_shut(c, line, from, health_word(HEALTH_ASIDE, until_ns), now_ns))
+	if (line_turn(c, line, from, health_word(HEALTH_ASIDE, until_ns), now_ns))
 		atomic_fetch_add_explicit(&line->refusals, 1, memory_order_relaxed);
 }
 
@@ -197,7 +188,7 @@ static void line_eject(struct counters *c, struct counters_line *line,
 {
 	const int64_t until_ns = now_ns + out_length_ns(rules, contact->salt, now_ns);
 
-	if (line_shut(c, line, contact->shut, health_word(HEALTH_EJECTED, until_ns), now_ns))
+	if (line_turn(c, line, contact->shut, health_word(HEALTH_EJECTED, until_ns), now_ns))
 		line_forget_failures(line);
 }
 
@@ -231,13 +222,13 @@ static void trial_note(struct counters *c, struct counters_line *line,
 		       enum verdict verdict, int64_t now_ns)
 {
 	if (verdict == VERDICT_GOOD || verdict == VERDICT_ANSWERED)
-		line_open(line, contact->shut, now_ns);
+		line_open(c, line, contact->shut, now_ns);
 	else if (verdict == VERDICT_REFUSED)
 		line_put_aside(c, line, rules, contact->shut, now_ns);
 	else if (verdict == VERDICT_BAD && rules->out_for_ns > 0)
 		line_eject(c, line, rules, contact, now_ns);
-	else if (line_replace(line, contact->shut, contact->was)) /* due again, as it was */
-		line_show(line, now_ns);
+	else /* due again, as it was */
+		line_turn(c, line, contact->shut, contact->was, now_ns);
 }
 
 /* A contact in spite of what shut the line, since too few were left. */
@@ -249,7 +240,7 @@ static void shut_note(struct counters *c, struct counters_line *line,
 
 	/* Nor does it end somebody else's trial. */
 	if (verdict == VERDICT_GOOD && kind != HEALTH_TRIAL)
-		line_open(line, contact->shut, now_ns);
+		line_open(c, line, contact->shut, now_ns);
 	else if (verdict == VERDICT_REFUSED && kind == HEALTH_EJECTED)
 		line_put_aside(c, line, rules, contact->shut, now_ns);
 }
@@ -310,9 +301,9 @@ void health_check_passed(struct counters *c, struct counters_line *line, int64_t
 	bool is_changed = line_end_down(line, now_ns);
 
 	if (health_kind(shut) == HEALTH_ASIDE)
-		is_changed |= line_open(line, shut, now_ns);
+		is_changed |= line_open(c, line, shut, now_ns);
 	else if (health_kind(shut) == HEALTH_EJECTED && !health_is_due(shut, now_ns))
-		is_changed |= line_shut(c, line, shut, health_word(HEALTH_EJECTED, now_ns), now_ns);
+		is_changed |= line_turn(c, line, shut, health_word(HEALTH_EJECTED, now_ns), now_ns);
 	if (is_changed)
 		trouble_raise(c);
 }
@@ -325,6 +316,6 @@ void health_restore(struct counters *c, struct counters_line *line, int64_t now_
 	line_forget_failures(line);
 	do
 		shut = atomic_load_explicit(&line->shut, memory_order_relaxed);
-	while (shut != 0 && !line_open(line, shut, now_ns));
+	while (shut != 0 && !line_open(c, line, shut, now_ns));
 	trouble_raise(c);
 }

@@ -45,10 +45,15 @@ static inline enum health_kind health_kind(uint64_t shut)
 	return (enum health_kind)(shut & 3);
 }
 
+static inline int64_t health_end_ns(uint64_t shut)
+{
+	return (int64_t)((shut | 3) ^ 3);
+}
+
 /** Is the time of what shuts a line over, so that the next call may claim it? [any] */
 static inline bool health_is_due(uint64_t shut, int64_t now_ns)
 {
-	const int64_t until_ns = (int64_t)((shut | 3) ^ 3);
+	const int64_t until_ns = health_end_ns(shut);
 
 	return until_ns <= now_ns || until_ns - HEALTH_FAR_NS > now_ns;
 }
@@ -95,7 +100,17 @@ static inline bool health_is_off(const struct image_health *rules)
  * Claim a line whose time is over: exactly one caller gets it, for the lease. shut: the word that
  * was seen, due at now_ns. Returns the word that says so, 0: somebody else was faster. [call]
  */
-uint64_t health_claim(struct counters_line *line, uint64_t shut, int64_t now_ns);
+uint64_t health_claim(const struct counters *c, struct counters_line *line, uint64_t shut,
+		      int64_t now_ns);
+
+/** Has health_result() anything to do? Not for a success where all is well. [call] */
+static inline bool health_is_news(const struct counters_line *line, uint64_t shut,
+				  enum cr_outcome outcome)
+{
+	return outcome != CR_OK || shut != 0 ||
+	       (atomic_load_explicit(&line->consecutive, memory_order_relaxed) |
+		atomic_load_explicit(&line->refusals, memory_order_relaxed)) != 0;
+}
 
 /** A contact ended at now_ns: shut the line, open it, or count, as the service's rules say. [call]
  */

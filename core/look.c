@@ -41,33 +41,46 @@ static struct counters_line *row_line(const struct world *world, const struct sp
 	return line;
 }
 
-static uint8_t shut_judge(uint64_t shut, int64_t now_ns, bool can_claim)
+static void memo_end(struct look_memo *memo, int64_t till_ns)
 {
-	if (health_is_due(shut, now_ns))
-		return can_claim ? LOOK_IN : 0;
+	if (till_ns < memo->till_ns)
+		memo->till_ns = till_ns;
+}
+
+static uint8_t shut_judge(struct look_memo *memo, uint64_t shut)
+{
+	if (health_is_due(shut, memo->from_ns))
+		return memo->can_claim ? LOOK_IN : 0;
+	memo_end(memo, health_end_ns(shut));
 	return health_kind(shut) == HEALTH_EJECTED ? LOOK_EJECTED : 0;
 }
 
 /* shut: the word that was seen, 0: open. */
-static uint8_t row_judge(const struct world *world, const struct spot *spot, size_t i,
-			 int64_t now_ns, bool can_claim, uint64_t *shut)
+static uint8_t row_judge(struct look_memo *memo, const struct world *world, size_t i,
+			 uint64_t *shut)
 {
+	const struct spot *spot = memo->spot;
 	const struct counters_line *line = row_line(world, spot, i);
+	const int64_t now_ns = memo->from_ns;
 
 	*shut = 0;
 	if (line == NULL)
 		return LOOK_IN;
-	if (health_is_down(line, now_ns))
+	if (health_is_down(line, now_ns)) {
+		memo_end(memo, atomic_load_explicit(&line->down_until_ns, memory_order_relaxed));
 		return 0;
+	}
 	if (spot->rules == NULL) /* does not obey what shuts */
 		return LOOK_IN;
 	/* acquire, pairs with line_open(): it is not open before its slow start is there */
 	*shut = atomic_load_explicit(&line->shut, memory_order_acquire);
 	if (*shut != 0)
-		return shut_judge(*shut, now_ns, can_claim);
-	if (health_ramp_permille(line, spot->rules->slow_start_ns, now_ns) < 1000)
-		return LOOK_IN | LOOK_SLOW;
-	return LOOK_IN;
+		return shut_judge(memo, *shut);
+	if (health_ramp_permille(line, spot->rules->slow_start_ns, now_ns) == 1000)
+		return LOOK_IN;
+	memo_end(memo, __atomic_load_n(&line->live.up_since_ns, __ATOMIC_RELAXED) +
+			       spot->rules->slow_start_ns);
+	return LOOK_IN | LOOK_SLOW;
 }
 
 /* The k-th smallest, from 0, of n > k values, which are moved about (Hoare's way). */
@@ -128,26 +141,33 @@ static void rows_let_back(struct look *look, const struct world *world, const st
 
 static void rows_count(struct look *look, const struct spot *spot)
 {
-	look->n = look->n_slow = 0;
+	struct look_memo *memo = &look->memo;
+
 	for (size_t i = 0; i < spot->n_rows; i++) {
 		if (look->row[i] == LOOK_EJECTED)
 			look->row[i] = 0;
-		look->n += look->row[i] != 0;
-		look->n_slow += (look->row[i] & LOOK_SLOW) != 0;
+		memo->n += look->row[i] != 0;
+		memo->n_slow += (look->row[i] & LOOK_SLOW) != 0;
 	}
-	if (look->n > 0)
+	if (memo->n > 0)
 		return;
 	for (size_t i = 0; i < spot->n_rows; i++)
 		look->row[i] = spot->usable[i] != 0 ? LOOK_LET_IN : 0;
-	look->n = spot->n_usable;
+	memo->n = spot->n_usable;
 }
 
-void look_closely(struct look *look, const struct world *world, struct spot *spot, int64_t now_ns,
-		  bool can_claim)
+static bool memo_holds(const struct look_memo *memo, const struct look_memo *want)
 {
-	/* acquire, pairs with the release of who raised it: see the top of look.h */
-	const uint64_t trouble = atomic_load_explicit(world->trouble, memory_order_acquire);
-	size_t n_ejected = 0, may_stay = spot->n_usable / 2;
+	return memo->spot == want->spot && memo->world == want->world &&
+	       memo->trouble == want->trouble && memo->can_claim == want->can_claim &&
+	       memo->from_ns <= want->from_ns && want->from_ns < memo->till_ns;
+}
+
+/* Returns whether all is well. */
+static bool rows_judge(struct look *look, const struct world *world, const struct spot *spot)
+{
+	const size_t may_stay = spot->n_usable / 2;
+	size_t n_ejected = 0;
 	bool is_quiet = true;
 
 	for (size_t i = 0; i < spot->n_rows; i++) {
@@ -156,20 +176,42 @@ void look_closely(struct look *look, const struct world *world, struct spot *spo
 		look->row[i] = 0;
 		if (spot->usable[i] == 0)
 			continue;
-		look->row[i] = row_judge(world, spot, i, now_ns, can_claim, &shut);
+		look->row[i] = row_judge(&look->memo, world, i, &shut);
 		is_quiet = is_quiet && look->row[i] == LOOK_IN && shut == 0;
 		if (look->row[i] == LOOK_EJECTED)
 			look->until[n_ejected++] = shut;
 	}
-	if (is_quiet) {
-		atomic_store_explicit(&spot->calm, trouble, memory_order_relaxed);
-		return;
+	if (n_ejected > may_stay)
+		rows_let_back(look, world, spot, n_ejected, n_ejected - may_stay);
+	return is_quiet;
+}
+
+void look_closely(struct look *look, const struct world *world, struct spot *spot, int64_t now_ns,
+		  bool can_claim)
+{
+	const struct look_memo want = {
+		.world = world->number,
+		/* acquire, pairs with the release of who raised it: see the top of look.h */
+		.trouble = atomic_load_explicit(world->trouble, memory_order_acquire),
+		.spot = spot,
+		.from_ns = now_ns,
+		.till_ns = INT64_MAX,
+		.can_claim = can_claim,
+	};
+
+	if (!memo_holds(&look->memo, &want)) {
+		look->memo = want;
+		if (rows_judge(look, world, spot)) {
+			look->memo.spot = NULL;
+			atomic_store_explicit(&spot->calm, want.trouble, memory_order_relaxed);
+			return;
+		}
+		rows_count(look, spot);
 	}
 	look->is_calm = false;
 	look->usable = look->row;
-	if (n_ejected > may_stay)
-		rows_let_back(look, world, spot, n_ejected, n_ejected - may_stay);
-	rows_count(look, spot);
+	look->n = look->memo.n;
+	look->n_slow = look->memo.n_slow;
 }
 
 uint32_t look_filter(const struct look *look, const uint16_t *published, uint32_t n,

@@ -8,6 +8,9 @@
  * number that was kept covers every change that was counted in it; a change that was missed is
  * counted later and makes the next call look again; an older number that a slower thread keeps
  * equals none, and costs a look.
+ *
+ * Trouble may last for hours (a server is down): what a thread made of the rows holds in the same
+ * way until the number changes, or until the first time that it saw is over.
  */
 #ifndef CR_CORE_LOOK_H
 #define CR_CORE_LOOK_H
@@ -23,6 +26,15 @@ enum look_row {
 	LOOK_EJECTED = 8, /* while looking only */
 };
 
+/** For what the rows of a look hold. */
+struct look_memo {
+	uint64_t world, trouble;
+	const struct spot *spot;  /* NULL: for nothing */
+	int64_t from_ns, till_ns; /* now_ns in [from_ns, till_ns[ */
+	uint32_t n, n_slow;
+	bool can_claim;
+};
+
 struct look {
 	const uint8_t *usable; /* [n_rows]: enum look_row; where all is calm, 0 or 1 */
 	uint32_t n;            /* rows that are not 0 */
@@ -31,6 +43,7 @@ struct look {
 	/* The thread's scratch. */
 	uint8_t *row;    /* [CR_NONE] */
 	uint64_t *until; /* [CR_NONE] */
+	struct look_memo memo;
 };
 
 /** Storage of a thread's looks. Returns 0 or -ENOMEM; look_fini() also after that. [any] */

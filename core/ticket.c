@@ -49,7 +49,7 @@ static bool ticket_contact(struct cr_ticket *ticket, const struct counters *coun
 		return is_let_in;
 	if (is_dry)
 		return true;
-	claim = health_claim(line, ticket->shut, ticket->contact_ns);
+	claim = health_claim(counters, line, ticket->shut, ticket->contact_ns);
 	if (claim == 0) {
 		ticket->shut = atomic_load_explicit(&line->shut, memory_order_relaxed);
 		return is_let_in;
@@ -69,21 +69,23 @@ static void ticket_drop(struct cr_ticket *ticket, uint32_t n)
 		ticket->n * sizeof *ticket->incarnation);
 }
 
-void ticket_settle(struct cr_ticket *ticket, const struct counters *counters, bool is_dry)
+bool ticket_settle(struct cr_ticket *ticket, const struct counters *counters, bool is_dry)
 {
 	uint32_t at = 0;
 
 	while (at < ticket->n && !ticket_contact(ticket, counters, at, is_dry))
 		at++;
-	if (at == ticket->n) {
-		/* All were shut since they were looked at: the first, without a claim. */
-		ticket->let_in = UINT32_MAX;
-		at = 0;
-		if (ticket->n > 0)
-			ticket_contact(ticket, counters, 0, is_dry);
-	}
+	if (at == ticket->n)
+		return ticket->n == 0;
 	if (at > 0)
 		ticket_drop(ticket, at);
+	return true;
+}
+
+void ticket_insist(struct cr_ticket *ticket, const struct counters *counters)
+{
+	ticket->let_in = UINT32_MAX;
+	ticket_contact(ticket, counters, 0, false);
 }
 
 /* Is somebody else trying this server at the moment? */
@@ -177,14 +179,21 @@ static int64_t ticket_now_ns(const struct cr_ticket *ticket, int64_t latency_ns,
 	return now_ns > seen_ns ? now_ns : seen_ns;
 }
 
-void ticket_note_result(const struct cr_ticket *ticket, struct counters *counters,
-			enum cr_outcome outcome, int64_t latency_ns, int64_t seen_ns)
+static void ticket_report(const struct cr_ticket *ticket, struct counters *counters,
+			  struct counters_line *line, enum cr_outcome outcome, int64_t now_ns)
 {
-	struct counters_line *line = ticket_line(ticket, counters, ticket->at);
 	const struct health_contact contact = { .shut = ticket->shut,
 						.was = ticket->was,
 						.at_ns = ticket->contact_ns,
 						.salt = ticket->line[ticket->at] };
+
+	health_result(counters, line, ticket->rules, &contact, outcome, now_ns);
+}
+
+void ticket_note_result(const struct cr_ticket *ticket, struct counters *counters,
+			enum cr_outcome outcome, int64_t latency_ns, int64_t seen_ns)
+{
+	struct counters_line *line = ticket_line(ticket, counters, ticket->at);
 	const int64_t now_ns = ticket_now_ns(ticket, latency_ns, seen_ns);
 
 	if (line == NULL)
@@ -195,6 +204,6 @@ void ticket_note_result(const struct cr_ticket *ticket, struct counters *counter
 	/* a fast failure is not a fast server: its time says nothing */
 	if (outcome == CR_OK && latency_ns >= 0)
 		line_note_latency(line, latency_ns);
-	if (ticket->rules != NULL)
-		health_result(counters, line, ticket->rules, &contact, outcome, now_ns);
+	if (ticket->rules != NULL && health_is_news(line, ticket->shut, outcome))
+		ticket_report(ticket, counters, line, outcome, now_ns);
 }

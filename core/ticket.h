@@ -7,10 +7,14 @@
 
 /**
  * Whom of the list does the call contact first? Servers whose one trial call another caller got
- * are taken off the list; if nobody would be left, it stays as it is. is_dry: claim nothing, but
- * find the same. [call]
+ * are taken off the list; if nobody would be left, it stays as it is, and false is returned.
+ * is_dry: claim nothing, but find the same. Not needed after a look that was calm: then all were
+ * open at the same moment. [call]
  */
-void ticket_settle(struct cr_ticket *ticket, const struct counters *counters, bool is_dry);
+bool ticket_settle(struct cr_ticket *ticket, const struct counters *counters, bool is_dry);
+
+/** Contact the first of a list, whether it is shut or not. [call] */
+void ticket_insist(struct cr_ticket *ticket, const struct counters *counters);
 
 /** Count the call in at its current server, and out again. [call] */
 void ticket_reserve(struct cr_ticket *ticket, struct counters *counters);

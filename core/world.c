@@ -9,6 +9,8 @@
 #include "text.h"
 #include "view.h"
 
+static _Atomic uint64_t last_number;
+
 /* "[::1]:80" and "host:80" into their halves; the configuration has checked the form. */
 static void card_split(struct card *card)
 {
@@ -222,6 +224,7 @@ struct world *world_new(struct image_header *image, const struct world_parts *pa
 		free(image);
 		return NULL;
 	}
+	world->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
 	world->image = image;
 	world->counters = parts->counters;
 	if (world->counters != NULL)

@@ -69,6 +69,7 @@ struct spot {
 struct mapping; /* the counters file and this process's slot in it; see attachment.h */
 
 struct world {
+	uint64_t number;                 /* in this process: addresses come back */
 	struct image_header *image;      /* NULL: nothing published yet */
 	struct mapping *mapping;         /* one reference */
 	const struct counters *counters; /* the mapping's; NULL: none */

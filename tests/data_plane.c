@@ -214,6 +214,7 @@ static void fill_service(struct filling *f, struct run *run, uint32_t s)
 	to->n_rows = from->n_rows;
 	to->line = (uint32_t)counters_service_of(run->counters, from->name, NULL);
 	to->stale_after_ns = 10 * INT64_C(1000000000);
+	to->health = from->health;
 	for (uint32_t i = 0; i < from->n_rows; i++) {
 		row[i] = from->first + i;
 		to->n_usable += image_is_usable(&f->plan->server[row[i]]);
@@ -272,6 +273,7 @@ struct image_header *run_image(struct run *run, const struct plan *plan)
 		die("image_new", "NULL");
 	f.image->taken_ns = NOW_NS;
 	f.image->prepare = plan->prepare;
+	f.image->hosts = plan->hosts;
 	fill_servers(&f, run);
 	for (uint32_t s = 0; s < plan->n_services; s++)
 		fill_service(&f, run, s);

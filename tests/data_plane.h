@@ -38,6 +38,7 @@ struct plan_side {
 struct plan_service {
 	char name[64];
 	uint32_t first, n_rows;
+	struct image_health health; /* all 0: it has none */
 	struct plan_side router, preset;
 };
 
@@ -53,6 +54,7 @@ struct plan {
 	struct plan_service service[PLAN_SERVICES];
 	struct plan_side coming; /* plugin NULL: none; of the first service */
 	uint64_t prepare;
+	uint32_t hosts;
 	bool has_wrong_lines; /* line and incarnation are the plan's, not the counters' */
 };
 

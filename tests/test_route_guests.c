@@ -180,6 +180,7 @@ Test(route_guests, a_view_has_all_rows_and_fresh_metrics_and_names_the_usable_ro
 	struct scene s;
 
 	scene_open(&s, 4);
+	s.plan->hosts = 5;
 	plan_metrics(&s);
 	s.plan->server[1].flags = IMAGE_DRAINED;
 	s.plan->server[2].weight = 7;
@@ -190,6 +191,7 @@ Test(route_guests, a_view_has_all_rows_and_fresh_metrics_and_names_the_usable_ro
 	scene_publish(&s);
 	look(&s, &seen);
 	cr_expect_eq(seen.generation, 1);
+	cr_expect_eq(seen.hosts, 5);
 	cr_expect_eq(seen.taken_ns, NOW_NS);
 	cr_expect_eq(seen.n, 4);
 	cr_expect_eq(seen.n_order, 3);

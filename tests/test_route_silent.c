@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
+#include "health.h"
 #include "route_scene.h"
 
 #define CALLS 100000
@@ -120,6 +122,25 @@ static void scene_of_silence(struct scene *s)
 	scene_attach(s);
 }
 
+/* One server is down, others are shut and tried again all the time. */
+static void scene_of_trouble(struct scene *s)
+{
+	scene_of_silence(s);
+	s->orders->health = (struct image_health){ .aside_ns = CLOCK_MS,
+						   .aside_most_ns = 8 * CLOCK_MS,
+						   .out_for_ns = CLOCK_MS,
+						   .slow_start_ns = CLOCK_MS,
+						   .failures = 1,
+						   .counts = IMAGE_COUNTS_ALL };
+	health_check_failed(s->run.counters, run_line(&s->run, "ms8"),
+			    clock_now_ns() + 86400 * CLOCK_S);
+}
+
+static void expect_trouble(const struct scene *s)
+{
+	cr_expect_gt(atomic_load(counters_trouble(s->run.counters)), 100);
+}
+
 static void expect_no_allocation(struct scene *s, struct plan_side router)
 {
 	unsigned long before;
@@ -149,6 +170,19 @@ Test(route_silent, a_call_allocates_nothing)
 		expect_no_allocation(&s, says(&s, answers[i]));
 	expect_no_allocation(&s, ranked(&s, NULL));
 	expect_no_allocation(&s, (struct plan_side){ .plugin = NULL });
+	scene_close(&s);
+}
+
+Test(route_silent, a_call_in_trouble_allocates_nothing)
+{
+	struct scene s;
+
+	scene_of_trouble(&s);
+	for (size_t i = 0; i < N_ANSWERS; i++)
+		expect_no_allocation(&s, says(&s, answers[i]));
+	expect_no_allocation(&s, ranked(&s, NULL));
+	expect_no_allocation(&s, (struct plan_side){ .plugin = NULL });
+	expect_trouble(&s);
 	scene_close(&s);
 }
 
@@ -210,6 +244,18 @@ Test(route_silent, a_call_makes_no_system_call)
 		expect_no_system_call(&s, says(&s, answers[i]));
 	expect_no_system_call(&s, ranked(&s, NULL));
 	expect_no_system_call(&s, (struct plan_side){ .plugin = NULL });
+	scene_close(&s);
+}
+
+Test(route_silent, a_call_in_trouble_makes_no_system_call)
+{
+	struct scene s;
+
+	scene_of_trouble(&s);
+	expect_no_system_call(&s, says(&s, "say=all\n"));
+	expect_no_system_call(&s, says(&s, "say=default\n"));
+	expect_no_system_call(&s, ranked(&s, NULL));
+	expect_trouble(&s);
 	scene_close(&s);
 }
 

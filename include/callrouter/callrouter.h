@@ -114,14 +114,18 @@ CR_PUBLIC void cr_thread_free(struct cr_thread *thread);
 
 /**
  * Decide where a call goes and count it as in progress at the first server. No lock, no allocation,
- * no system call. service: from cr_service(); call: now_ns and random must be given, cr_call_now()
- * helps; ticket: overwritten. Every call that was routed must be ended with cr_end(). Returns the
- * number of servers in ticket, 0 with ticket->decided CR_REFUSED or CR_NOBODY. [call]
+ * no system call. The list leaves out servers that are shut at the moment (refused connections,
+ * failures in a row, an active check), unless too few would be left; a server whose time is over is
+ * in it for the one call that tries it. service: from cr_service(); call: now_ns and random must be
+ * given, cr_call_now() helps; ticket: overwritten. Every call that was routed must be ended with
+ * cr_end(). Returns the number of servers in ticket, 0 with ticket->decided CR_REFUSED or
+ * CR_NOBODY. [call]
  */
 CR_PUBLIC int cr_route(struct cr_thread *thread, int service, const struct cr_call *call,
 		       struct cr_ticket *ticket);
 
-/** The same decision, counted nowhere and reserving nothing; must not be ended. [call] */
+/** The same decision, with the same first server, but counted nowhere, reserving and claiming
+ * nothing; must not be ended. [call] */
 CR_PUBLIC int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *call,
 			   struct cr_ticket *ticket);
 
@@ -133,15 +137,18 @@ static inline const struct cr_server *cr_first(const struct cr_ticket *ticket)
 
 /**
  * The current server did not serve the call: report how it failed and move the reservation to the
- * next. Returns it, or NULL when the list is at its end (cr_end() is still due). [call]
+ * next; servers that somebody else is trying, or that were shut meanwhile while others are left,
+ * are passed over. The report may shut the server for all processes, at once. Returns the next, or
+ * NULL when the list is at its end (cr_end() is still due). [call]
  */
 CR_PUBLIC const struct cr_server *cr_next(struct cr_thread *thread, struct cr_ticket *ticket,
 					  enum cr_outcome outcome);
 
 /**
- * The call is over: report how and give the reservation back. latency_ns: from contacting the
- * current server to its answer, < 0: unknown. Must come once for every cr_route(), a second one has
- * no effect. [call]
+ * The call is over: report how and give the reservation back. The report may shut the server for
+ * all processes, or bring it back. latency_ns: from contacting the current server to its answer,
+ * < 0: unknown; without it the time of the report is that of the newest call that thread has
+ * routed. Must come once for every cr_route(), a second one has no effect. [call]
  */
 CR_PUBLIC void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum cr_outcome outcome,
 		      int64_t latency_ns);

@@ -63,7 +63,7 @@ struct cr_live {
 	int64_t latency_ns;   /* decaying mean of finished calls */
 	int64_t up_since_ns;  /* CLOCK_MONOTONIC; start of slow start */
 	uint32_t failure_ppm; /* decaying share of failed calls, as of failure_ns */
-	uint32_t state;       /* enum cr_state */
+	uint32_t state;       /* enum cr_state, as of its last change; order[] is what counts */
 	uint64_t calls;       /* ever placed here */
 	int64_t failure_ns;   /* CLOCK_MONOTONIC; when failure_ppm last changed */
 };
@@ -122,7 +122,7 @@ static inline int64_t cr_inflight_bytes(const struct cr_view *v, size_t i)
 
 /**
  * value (below 2^44) times e^(-dt/10 s): how what was measured dt_ns ago fades. Rounded down,
- * within 0.2 % of it, the same on every processor. 0 after 200 s; dt_ns < 0: value. [any]
+ * within half a percent, the same bits on every processor. 0 after 200 s; dt_ns < 0: value. [any]
  */
 static inline uint64_t cr_fade(uint64_t value, int64_t dt_ns)
 {
@@ -242,8 +242,9 @@ struct cr_router {
 		    double *const *column);
 
 	/**
-	 * A call has arrived: adjust the order to it. order holds the n rows that may be contacted,
-	 * in the published ranking's order (or by row without rank()). What outlives the call
+	 * A call has arrived: adjust the order to it. order holds the n rows that this call may
+	 * contact (not aside, ejected or down; slow start is the host's matter, too), in the
+	 * published ranking's order (or by row without rank()). What outlives the call
 	 * belongs in columns or shared words. Returns how many entries count (the others are not
 	 * contacted), CR_DEFAULT or CR_REFUSE. [call]
 	 */

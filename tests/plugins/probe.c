@@ -54,6 +54,7 @@ static void look(const struct cr_view *view, struct probe_look *seen, const uint
 		 size_t n)
 {
 	seen->generation = view->generation;
+	seen->hosts = view->hosts;
 	seen->taken_ns = view->taken_ns;
 	seen->n = view->n;
 	seen->n_order = n;

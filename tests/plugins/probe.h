@@ -16,6 +16,7 @@ struct probe_gate {
 /** call->method "look": what route() sees. */
 struct probe_look {
 	uint64_t generation;
+	uint32_t hosts;
 	int64_t taken_ns;
 	size_t n, n_order;
 	const char *name[PROBE_ROWS];
