@@ -69,7 +69,7 @@ struct heap_history {
 	double used, used_after_gc, requests;
 	double max, coming_max;                   /* believed; seen n_coming times instead */
 	double ratio, mean, variance, covariance; /* of used / max */
-	double live, live_mean;                   /* bytes, by the newest sample; on average */
+	double live_mean;                         /* bytes */
 	double gap_s;                             /* mean time between samples */
 	double requests_per_s;                    /* NaN: not known yet */
 	uint32_t n_samples, n_same, n_coming;
@@ -181,10 +181,12 @@ static inline void history_note_unexplained(struct heap_history *h, double bytes
 	const int64_t slice_ns = rare_ns > HISTORY_SLICE_NS ? (int64_t)rare_ns : HISTORY_SLICE_NS;
 	int64_t passed = (h->taken_ns - h->slice_ns) / slice_ns;
 
-	if (h->n_samples == 0 || passed > HISTORY_SLICES)
+	if (h->n_samples == 0 || passed > HISTORY_SLICES || passed < 0)
 		passed = HISTORY_SLICES;
-	if (passed > 0)
+	if (passed >= HISTORY_SLICES)
 		h->slice_ns = h->taken_ns;
+	else if (passed > 0)
+		h->slice_ns += passed * slice_ns;
 	for (; passed > 0; passed--) {
 		h->slice = (h->slice + 1) % HISTORY_SLICES;
 		h->least[h->slice] = INFINITY;
@@ -235,7 +237,6 @@ static inline void history_note_live(struct heap_history *h, double live, enum h
 		h->live_mean = live;
 	else
 		h->live_mean += gain * (live - h->live_mean);
-	h->live = live;
 	h->live_basis = (uint32_t)basis;
 }
 
@@ -274,13 +275,17 @@ static inline enum heap_basis heap_learn(struct heap_history *h, const struct he
 	return history_is_frozen(h) ? HEAP_FROZEN : basis;
 }
 
-/** Bytes of the heap that a collection would not free now: what the last sample said, drawn to the
+/** Bytes of the heap that a collection would not free now: what the last sample says, drawn to the
  * mean as the calls that it saw end. [rank] */
-static inline double heap_live_bytes(const struct heap_history *h, int64_t now_ns)
+static inline double heap_live_bytes(const struct heap_history *h, const struct heap_reading *now,
+				     enum heap_basis basis, double hog_bytes, int64_t now_ns)
 {
-	const double age_s = now_ns > h->taken_ns ? (double)(now_ns - h->taken_ns) * 1e-9 : 0;
+	const double age_s = now_ns > now->taken_ns ? (double)(now_ns - now->taken_ns) * 1e-9 : 0;
+	const double live = history_live(h, now, basis, hog_bytes);
 
-	return h->live_mean + (h->live - h->live_mean) * portable_exp(-age_s / HISTORY_CALL_S);
+	if (h->live_basis != (uint32_t)basis)
+		return live;
+	return h->live_mean + (live - h->live_mean) * portable_exp(-age_s / HISTORY_CALL_S);
 }
 
 /** The share of its heap that a server is expected to have free now: its last sample, drawn to its
