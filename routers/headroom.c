@@ -46,26 +46,13 @@ static double water_level(const double *room, size_t n, double bytes)
 	}
 }
 
-/* Draws in proportion to what the water takes of each, less where calls fail. Returns n if it takes
- * nothing anywhere. */
-static size_t draw_by_level(const struct cr_view *view, const uint16_t *order,
-			    const struct field *field, double level, int64_t now_ns,
-			    uint64_t *state)
+/* Draws in proportion to the parts. Returns n if there are none. */
+static size_t draw_part(const double *part, size_t n, double sum, uint64_t *state)
 {
-	double part[FIELD_MAX], sum = 0, left;
-	size_t found = field->n;
+	double left = draw_unit(state) * sum;
+	size_t found = n;
 
-	for (size_t k = 0; k < field->n; k++) {
-		const double over = -field->score[k] - level;
-
-		part[k] = 0;
-		if (over > 0)
-			part[k] = over * headroom_grace(cr_failure_ratio_at(
-						 view, order[field->at[k]], now_ns));
-		sum += part[k];
-	}
-	left = draw_unit(state) * sum;
-	for (size_t k = 0; k < field->n; k++) {
+	for (size_t k = 0; k < n; k++) {
 		if (!(part[k] > 0))
 			continue;
 		found = k;
@@ -76,13 +63,52 @@ static size_t draw_by_level(const struct cr_view *view, const uint16_t *order,
 	return found;
 }
 
+/* As a small call would see a member of the field. */
+static double score_as_small(const struct headroom *self, const struct cr_view *view, size_t i,
+			     int64_t now_ns)
+{
+	return headroom_score(self, view, i, now_ns, headroom_price(view, i, false), 0);
+}
+
+/*
+ * Draws two in proportion to what the water takes of each, less where calls fail, and takes the one
+ * with fewer calls in progress for what it is worth: that is known at once, and tells of a server
+ * that hangs when the heap figures are still those of better times. Returns n if the water takes
+ * nothing anywhere.
+ */
+static size_t draw_by_level(const struct headroom *self, const struct cr_view *view,
+			    const struct cr_call *call, const uint16_t *order,
+			    const struct field *field, double level, uint64_t *state)
+{
+	double part[FIELD_MAX], sum = 0;
+	size_t first, second;
+
+	for (size_t k = 0; k < field->n; k++) {
+		const double over = -field->score[k] - level;
+
+		part[k] = 0;
+		if (over > 0)
+			part[k] = over * headroom_grace(cr_failure_ratio_at(
+						 view, order[field->at[k]], call->now_ns));
+		sum += part[k];
+	}
+	first = draw_part(part, field->n, sum, state);
+	second = draw_part(part, field->n, sum, state);
+	if (first == second)
+		return first;
+	return score_as_small(self, view, order[field->at[second]], call->now_ns) <
+			       score_as_small(self, view, order[field->at[first]], call->now_ns)
+		       ? second
+		       : first;
+}
+
 /* The big tier: by the room that heap, live data, bytes in progress and this call leave. Says
  * nothing if there is nobody to be drawn. */
-static bool route_big(const struct cr_view *view, const struct cr_call *call, uint16_t *order,
-		      size_t n)
+static bool route_big(const struct headroom *self, const struct cr_view *view,
+		      const struct cr_call *call, uint16_t *order, size_t n)
 {
 	uint64_t state = call->random;
-	double room[FIELD_MAX];
+	double room[FIELD_MAX], level;
 	struct field field;
 	size_t first;
 
@@ -99,11 +125,9 @@ static bool route_big(const struct cr_view *view, const struct cr_call *call, ui
 			room[k] = -INFINITY;
 		field.score[k] = -room[k];
 	}
-	first = draw_by_level(
-		view, order, &field,
-		water_level(room, field.n,
-			    expect_bytes(view, call, order, &field, (double)field.n / (double)n)),
-		call->now_ns, &state);
+	level = water_level(room, field.n,
+			    expect_bytes(view, call, order, &field, (double)field.n / (double)n));
+	first = draw_by_level(self, view, call, order, &field, level, &state);
 	if (first == field.n)
 		return false;
 	field_front(&field, first, order, &state);
@@ -124,7 +148,7 @@ static int route(const void *arg, const struct cr_view *view, const struct cr_ca
 		cr_shared_add(view, WORD_BIG_BYTES, (uint64_t)call->cost_bytes);
 		cr_shared_add(view, WORD_BIG_CALLS, 1);
 	}
-	if (!is_big || headroom_is_old(view, call) || !route_big(view, call, order, n))
+	if (!is_big || headroom_is_old(view, call) || !route_big(self, view, call, order, n))
 		headroom_small(self, view, call, order, n);
 	return (int)n;
 }
@@ -154,7 +178,7 @@ static const struct cr_option options[] = {
 CR_ROUTER = {
 	CR_ROUTER_HEAD("headroom", "1.0.0",
 		       "small calls by load over free heap, big ones by the room left"),
-	.state_tag = 1,
+	.state_tag = 2,
 	.shared_words = HEADROOM_WORDS,
 	.wants = heap_metrics,
 	.columns = columns,

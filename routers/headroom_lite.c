@@ -24,7 +24,7 @@ static const struct cr_option options[] = {
 
 CR_ROUTER = {
 	CR_ROUTER_HEAD("headroom_lite", "1.0.0", "fewest calls in progress for the free heap"),
-	.state_tag = 1,
+	.state_tag = 2,
 	.wants = heap_metrics,
 	.columns = columns,
 	.options = options,

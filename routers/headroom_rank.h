@@ -247,9 +247,10 @@ static inline void headroom_take_means(struct headroom_round *round)
 			continue;
 		round->n_valid++;
 		round->mean_free += heap_free_ratio(row->history, round->view->taken_ns);
-		round->mean_live += heap_live_bytes(row->history, &row->now, row->basis,
-						    round->self->state.big_call_bytes) /
-				    row->now.max;
+		round->mean_live +=
+			heap_live_bytes(row->history, &row->now, row->basis,
+					round->self->state.big_call_bytes, round->view->taken_ns) /
+			row->now.max;
 		round->sum_max += row->now.max;
 		round->mean_age_s += headroom_age_s(round, row);
 	}
@@ -311,7 +312,7 @@ static inline void headroom_fill_big(const struct headroom_round *round, size_t 
 	}
 	if (is_believed)
 		live = heap_live_bytes(row->history, &row->now, row->basis,
-				       round->self->state.big_call_bytes);
+				       round->self->state.big_call_bytes, round->view->taken_ns);
 	round->column[COLUMN_HEAP_BYTES][i] = max;
 	round->column[COLUMN_LIVE_BYTES][i] = live;
 	round->column[COLUMN_BLIND_S][i] = round->hears_peers ? HEADROOM_PEERS_S

@@ -12,10 +12,12 @@
 #define HISTORY_RATE_TAU_S 20.0
 #define HISTORY_SLICES     20 /* of the window in which the least unexplained heap is sought */
 #define HISTORY_SLICE_NS   INT64_C(3000000000)
+#define HISTORY_POLLS      8 /* the window holds so many polls at least */
 #define HISTORY_YOUNG      8 /* samples before the correlation is believed */
 #define HISTORY_REPEATS    3 /* equal samples in a row make a frozen exporter ... */
 #define HISTORY_FROZEN_NS  INT64_C(3000000000) /* ... if they span so much time */
-#define HISTORY_LEAP       4.0 /* a maximum that changes by more has to say so three times */
+#define HISTORY_CALL_S     15.0 /* what a long call holds is gone after so long, about */
+#define HISTORY_LEAP       4.0  /* a maximum that changes by more has to say so three times */
 
 /** What a server says of its heap, NaN where it says nothing. */
 struct heap_reading {
@@ -62,13 +64,16 @@ struct heap_history {
 	int64_t taken_ns; /* of the newest sample */
 	int64_t same_since_ns;
 	int64_t latency_ns; /* then: another value says that calls have ended since */
-	int64_t slice;      /* the newest, counted from the epoch of the clock */
+	int64_t slice_ns;   /* when the newest slice began */
+	uint32_t slice;     /* its place */
 	double used, used_after_gc, requests;
 	double max, coming_max;                   /* believed; seen n_coming times instead */
 	double ratio, mean, variance, covariance; /* of used / max */
+	double live_mean;                         /* bytes */
 	double gap_s;                             /* mean time between samples */
 	double requests_per_s;                    /* NaN: not known yet */
 	uint32_t n_samples, n_same, n_coming;
+	uint32_t live_basis;         /* of live and live_mean: enum heap_basis */
 	struct news believed;        /* 0, or the basis for which it is not, positive */
 	float least[HISTORY_SLICES]; /* unexplained bytes, by slice of time */
 };
@@ -168,21 +173,26 @@ static inline void history_count_requests(struct heap_history *h, double request
 				     (more / gap_s - h->requests_per_s);
 }
 
-/* What neither long requests nor their expected size explain; its least value over a minute is what
- * stays after a garbage collection. */
+/* What neither long requests nor their expected size explain; its least value over a minute, or
+ * over some polls if they are rare, is what stays after a garbage collection. */
 static inline void history_note_unexplained(struct heap_history *h, double bytes)
 {
-	const int64_t slice = h->taken_ns / HISTORY_SLICE_NS;
-	int64_t from = h->slice + 1;
-	float *least = &h->least[slice % HISTORY_SLICES];
+	const double rare_ns = h->gap_s * 1e9 * HISTORY_POLLS / HISTORY_SLICES;
+	const int64_t slice_ns = rare_ns > HISTORY_SLICE_NS ? (int64_t)rare_ns : HISTORY_SLICE_NS;
+	int64_t passed = (h->taken_ns - h->slice_ns) / slice_ns;
 
-	if (h->n_samples == 0 || slice - from >= HISTORY_SLICES)
-		from = slice - HISTORY_SLICES + 1;
-	for (; from <= slice; from++)
-		h->least[from >= 0 ? from % HISTORY_SLICES : from + HISTORY_SLICES] = INFINITY;
-	h->slice = slice;
-	if (bytes < (double)*least)
-		*least = (float)bytes;
+	if (h->n_samples == 0 || passed > HISTORY_SLICES || passed < 0)
+		passed = HISTORY_SLICES;
+	if (passed >= HISTORY_SLICES)
+		h->slice_ns = h->taken_ns;
+	else if (passed > 0)
+		h->slice_ns += passed * slice_ns;
+	for (; passed > 0; passed--) {
+		h->slice = (h->slice + 1) % HISTORY_SLICES;
+		h->least[h->slice] = INFINITY;
+	}
+	if (bytes < (double)h->least[h->slice])
+		h->least[h->slice] = (float)bytes;
 }
 
 /** Is the reading possible at all? Nothing is known, or it is nonsense, or what it rests on. [rank]
@@ -198,6 +208,36 @@ static inline enum heap_basis heap_judge(const struct heap_reading *now)
 	if (now->used_after_gc >= 0 && now->used_after_gc <= 1.05 * now->max)
 		return HEAP_FROM_AFTER_GC;
 	return HEAP_FROM_USED;
+}
+
+/* Live bytes as this sample tells them. */
+static inline double history_live(const struct heap_history *h, const struct heap_reading *now,
+				  enum heap_basis basis, double hog_bytes)
+{
+	double least = INFINITY, live;
+
+	if (basis == HEAP_FROM_AFTER_GC)
+		return now->used_after_gc;
+	if (basis != HEAP_FROM_HOGS)
+		return now->used;
+	for (size_t i = 0; i < HISTORY_SLICES; i++)
+		least = (double)h->least[i] < least ? (double)h->least[i] : least;
+	live = least + now->hogs * hog_bytes;
+	return live < now->used ? live : now->used;
+}
+
+static inline void history_note_live(struct heap_history *h, double live, enum heap_basis basis,
+				     double gap_s)
+{
+	double gain = 1 - portable_exp(-gap_s / HISTORY_TAU_S);
+
+	/* a plain mean at first */
+	gain = h->n_samples == 0 || gain * h->n_samples < 1 ? 1.0 / (h->n_samples + 1.0) : gain;
+	if (h->n_samples == 0 || h->live_basis != (uint32_t)basis)
+		h->live_mean = live;
+	else
+		h->live_mean += gain * (live - h->live_mean);
+	h->live_basis = (uint32_t)basis;
 }
 
 /**
@@ -223,6 +263,7 @@ static inline enum heap_basis heap_learn(struct heap_history *h, const struct he
 			history_count_requests(h, now->requests, gap_s);
 			if (basis == HEAP_FROM_HOGS)
 				history_note_unexplained(h, unexplained > 0 ? unexplained : 0);
+			history_note_live(h, history_live(h, now, basis, hog_bytes), basis, gap_s);
 			h->n_samples += h->n_samples < UINT32_MAX;
 		}
 		h->used = now->used;
@@ -234,20 +275,17 @@ static inline enum heap_basis heap_learn(struct heap_history *h, const struct he
 	return history_is_frozen(h) ? HEAP_FROZEN : basis;
 }
 
-/** Bytes of the heap that a collection would not free. [rank] */
+/** Bytes of the heap that a collection would not free now: what the last sample says, drawn to the
+ * mean as the calls that it saw end. [rank] */
 static inline double heap_live_bytes(const struct heap_history *h, const struct heap_reading *now,
-				     enum heap_basis basis, double hog_bytes)
+				     enum heap_basis basis, double hog_bytes, int64_t now_ns)
 {
-	double least = INFINITY, live;
+	const double age_s = now_ns > now->taken_ns ? (double)(now_ns - now->taken_ns) * 1e-9 : 0;
+	const double live = history_live(h, now, basis, hog_bytes);
 
-	if (basis == HEAP_FROM_AFTER_GC)
-		return now->used_after_gc;
-	if (basis != HEAP_FROM_HOGS)
-		return now->used;
-	for (size_t i = 0; i < HISTORY_SLICES; i++)
-		least = (double)h->least[i] < least ? (double)h->least[i] : least;
-	live = least + now->hogs * hog_bytes;
-	return live < now->used ? live : now->used;
+	if (h->live_basis != (uint32_t)basis)
+		return live;
+	return h->live_mean + (live - h->live_mean) * portable_exp(-age_s / HISTORY_CALL_S);
 }
 
 /** The share of its heap that a server is expected to have free now: its last sample, drawn to its

@@ -131,6 +131,40 @@ Test(headroom, takes_for_live_the_least_unexplained_heap_of_a_minute_and_the_lon
 	unload();
 }
 
+Test(headroom, looks_for_the_least_heap_among_eight_polls_if_they_are_rare)
+{
+	load("headroom", "");
+	set_fleet(1);
+	put_heap(0, 4 * GIB, 1 * GIB);
+	put(HOGS, 0, 0);
+	expect_live(1 * GIB, 3);
+	for (int s = 60; s < 8 * 60; s += 60) {
+		at_s(s);
+		put_heap(0, 4 * GIB, 3 * GIB);
+		put(HOGS, 0, 0);
+		expect_live(1 * GIB, 3);
+	}
+	at_s(8 * 60);
+	put_heap(0, 4 * GIB, 3 * GIB);
+	put(HOGS, 0, 0);
+	expect_live(3 * GIB, 3);
+	unload();
+}
+
+Test(headroom, draws_what_lives_to_its_mean_as_the_sample_ages)
+{
+	load("headroom", "");
+	set_fleet(1);
+	put_heap(0, 4 * GIB, 1 * GIB);
+	rank_now();
+	at_s(5);
+	put_heap(0, 4 * GIB, 3 * GIB);
+	expect_live(3 * GIB, 1);
+	at_s(20); /* a mean of 2 GiB, and 1 / e of the difference */
+	expect_live(2.3678794411714423 * GIB, 1);
+	unload();
+}
+
 Test(headroom, never_takes_more_for_live_than_is_used)
 {
 	load("headroom", "big_call=1GiB\n");

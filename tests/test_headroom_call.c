@@ -252,12 +252,24 @@ Test(headroom_big, expects_more_the_longer_it_is_blind_but_a_stay_in_the_heap_at
 Test(headroom_big, sends_less_to_a_server_that_fails)
 {
 	static const double live[] = { 0, 0, 0 };
-	static const double share[] = { 1, .28242953648100017, 0 }; /* 0.9^12 */
+	/* by 0.9^12, and only if it is drawn twice */
+	static const double share[] = { 0.9514987197395597, 0.04850128026044029, 0 };
 
 	set_live(live, 3);
 	set_failures(1, 100000);
 	set_failures(2, 1000000);
 	expect_shares(.5 * GIB, share, 3);
+	unload();
+}
+
+Test(headroom_big, takes_of_two_that_are_drawn_the_one_with_fewer_calls)
+{
+	static const double live[] = { 0, 0 };
+	static const double share[] = { .25, .75 };
+
+	set_live(live, 2);
+	fleet.shared->live[0].inflight = 1;
+	expect_shares(.5 * GIB, share, 2);
 	unload();
 }
 

@@ -31,6 +31,14 @@ foreach(source ${sim_product})
 	add_dependencies(routesim ${name})
 endforeach()
 
+# limits: B0, B1 and B6 on two seeds; keys: each key changes the figures; faults: as it should; bits:
+# the same figures from gcc and clang.
+add_test(NAME sim.limits COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/sim/run.sh --quick)
+add_test(NAME sim.faults COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/sim/faults.sh)
+add_test(NAME sim.keys COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/sim/keys.sh)
+add_test(NAME sim.bits COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/sim/bits.sh)
+set_tests_properties(sim.limits sim.faults sim.keys sim.bits PROPERTIES LABELS "scene;heavy" TIMEOUT 600)
+
 if(NOT criterion_FOUND)
 	return()
 endif()

@@ -62,17 +62,39 @@ expect "G1 collects without full collections" "$(value full_gcs fewest gc=g1)" '
 	"$(value full_gcs fewest)"
 expect "lost polls: stale, so the default decides" \
 	"$(value by_default heap_free poll_loss=0.95)" '>' "$(value by_default heap_free)"
-expect "runs with noisy polls" "$(value calls heap_free poll_noise=0.2)" '>' 53000
-expect "runs with a frozen exporter" "$(value calls heap_free frozen_server=0)" '>' 53000
+expect "noise hides which heap is the emptiest" "$(value top_share heap_free poll_noise=1)" '<' \
+	"$(value top_share heap_free)"
+frozen=(frozen_server=7 frozen_from=0.05)
+expect "a server whose exporter repeats good times draws calls" \
+	"$(value live_max heap_free "${frozen[@]}")" '>' "$(value live_max heap_free)"
+expect "not from a router that looks at it" "$(value share_max headroom "${frozen[@]}")" '<=' \
+	"$(value share_max headroom)"
+expect "polls in step: all go to the same server" "$(value top_share heap_free phase=sync)" '>' 0.9
 expect "metrics that nobody measures: the default decides" \
 	"$(value by_default heap_free 'hide=jvm_heap_free_bytes')" '>' 53000
 expect "wrong weights draw calls" "$(value share_max weighted_least_connections "weights=100 1")" ">" 1.2
-expect "runs with wrong hints" "$(value calls headroom hint_wrong=0.5 hint_factor=10)" '>' 53000
-expect "runs with many servers" "$(value calls headroom servers=64 heap_scale=0.1)" '>' 53000
-expect "runs with polls in step, many hosts, peers" "$(value calls headroom+peers phase=sync hosts=16)" '>' 53000
-expect "runs with lost messages of peers" "$(value calls headroom+peers peer_loss=0.5)" '>' 53000
-expect "runs with a recorded heap" "$(value calls headroom "trace=$here/traces/tomcat_heap_sawtooth.csv")" '>' \
-	53000
+expect "wrong hints fill heaps" "$(value live_max headroom hint_wrong=1 rate=650)" '>' \
+	"$(value live_max headroom rate=650)"
+expect "tiny hints: no call is big" "$(value mean_ms headroom hint_factor=0.001)" '==' \
+	"$(value mean_ms headroom hint=none)"
+expect "many hosts see less" "$(value small_p99_ms least_connections hosts=32)" '>' 200
+expect "unless they tell each other" "$(value small_p99_ms least_connections+peers hosts=32)" '<' 50
+expect "messages of peers that get lost: as without peers" \
+	"$(value mean_ms headroom+peers peer_loss=1)" '==' "$(value mean_ms headroom)"
+expect "many servers" "$(value top_share headroom servers=64 heap_scale=0.1)" '<' 0.1
+expect "few threads: refused" "$(value refused fewest threads=3 backlog=0)" '>' 1000
+refusing=(tries=1 gray_server=2 gray_share=1 gray_outcome=refused)
+expect "without health each call finds out" \
+	"$(value refused round_robin "${refusing[@]}" health=off)" '>' 3000
+expect "put aside, only every 2 to 30 s one does" \
+	"$(value refused round_robin "${refusing[@]}" health=aside)" '<' 100
+expect "a black hole is not put aside" \
+	"$(value other least_connections hole_server=2 health=aside)" '>' 3000
+expect "but out, after 10 failures for each of 4 hosts" \
+	"$(value other least_connections hole_server=2)" '<' 100
+expect "a recorded heap is what routers see" \
+	"$(value mean_ms heap_free "trace=$here/traces/tomcat_heap_sawtooth.csv")" '!=' \
+	"$(value mean_ms heap_free)"
 printf '# how it was made\nt_ms,free,total,max\n1,2,3\n' >"$tmp/bad.csv"
 expect "a line of a recorded heap that is too short is named" \
 	"$("$build/routesim" --scenario "$here/scenarios/B5.conf" --routers fewest --seeds 1 \

@@ -193,6 +193,23 @@ static void image_fill_side(const struct host *host, uint32_t number, uint32_t *
 	choice->column = number * CR_COLUMNS_MAX * host->plan->scenario->servers;
 }
 
+static struct image_health plan_health(const struct scenario *s)
+{
+	struct image_health health = { 0 };
+
+	if (s->health == HEALTH_OFF)
+		return health;
+	health.aside_ns = (int64_t)(1e9 * s->aside);
+	health.aside_most_ns = (int64_t)(1e9 * s->aside_most);
+	if (s->health == HEALTH_ASIDE_ONLY)
+		return health;
+	health.failures = s->failures;
+	health.out_for_ns = (int64_t)(1e9 * s->out_for);
+	health.slow_start_ns = (int64_t)(1e9 * s->slow_start);
+	health.counts = IMAGE_COUNTS_ALL;
+	return health;
+}
+
 static int host_lay_image(struct host *host, struct err *err)
 {
 	const struct host_plan *plan = host->plan;
@@ -215,6 +232,7 @@ static int host_lay_image(struct host *host, struct err *err)
 	if (host->image == NULL)
 		return err_set(err, -ENOMEM, "no memory for an image");
 	text_copy(host->image->cluster, sizeof host->image->cluster, "routesim");
+	host->image->hosts = plan->scenario->hosts_known ? plan->scenario->hosts : 0;
 	image_fill_servers(host);
 	service = image_edit(host->image, host->image->service);
 	text_copy(service->name, sizeof service->name, SERVICE);
@@ -222,6 +240,7 @@ static int host_lay_image(struct host *host, struct err *err)
 	service->n_usable = n;
 	service->line = (uint32_t)counters_service_of(host->counters, SERVICE, NULL);
 	service->stale_after_ns = (int64_t)(1e9 * scenario_stale_after(plan->scenario));
+	service->health = plan_health(plan->scenario);
 	for (uint32_t i = 0; i < HOST_SIDES; i++)
 		image_fill_side(host, i, &text);
 	return 0;

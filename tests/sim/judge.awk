@@ -1,11 +1,12 @@
-# judge.awk - what a set of runs says: a table of each scenario, and its limits with ok or FAIL.
+# judge.awk - what a set of runs says: a table of each scenario, the order of its routers, and its
+# limits with ok or FAIL.
 #
 # usage: awk -f judge.awk LIMITS CSV; LIMITS: lines "SCENARIO COLUMN ROUTER OP VALUE", where VALUE is
 # a number, "COLUMN ROUTER", or "NUMBER * COLUMN ROUTER"; "~": equal but for chance. A router that did
 # not run is left out. Over the seeds: "fail" is lost calls per million of all, mean_ms the mean, all
 # other columns the median. Exit status 1 if a limit is broken.
 
-FNR == NR { limit[++limits] = $0; next }
+FILENAME == ARGV[1] { limit[++limits] = $0; next }
 FNR == 1 { n = split($0, name, ","); for (i = 1; i <= n; i++) column[name[i]] = i; next }
 {
 	split($0, value, ",")
@@ -65,6 +66,12 @@ function holds(left, op, right)
 	return 0
 }
 
+# Two numbers of lost calls that may well be the same but for chance: lost calls come in bursts.
+function is_chance(left, right)
+{
+	return (left - right) ^ 2 <= 16 * (left + right + 1)
+}
+
 function judge(line,   word, words, left, right, key, other, ok, text, factor, note)
 {
 	words = split(line, word, " ")
@@ -88,7 +95,7 @@ function judge(line,   word, words, left, right, key, other, ok, text, factor, n
 	if (word[4] == "~") {
 		left = total(key, "failed")
 		right = total(other, "failed")
-		ok = (left - right) ^ 2 <= 16 * (left + right + 1)
+		ok = is_chance(left, right)
 		text = sprintf("%d lost calls of %s", right, word[words])
 	} else {
 		ok = holds(left, word[4], right)
@@ -120,13 +127,36 @@ function show(of,   i, key, part, note)
 			figure(key, "live_max"), figure(key, "top_share"), figure(key, "full_gcs"),
 			note
 	}
-	print ""
+}
+
+# The routers by lost calls: "~" may be chance, "<<" four times as many.
+function show_order(of,   i, j, n, key, part, text, least, lost, more)
+{
+	for (i = 1; i <= keys; i++) {
+		split(order[i], part, SUBSEP)
+		if (part[1] != of)
+			continue
+		for (j = ++n; j > 1 && figure(least[j - 1], "fail") > figure(order[i], "fail"); j--)
+			least[j] = least[j - 1]
+		least[j] = order[i]
+	}
+	for (i = 1; i <= n; i++) {
+		split(least[i], part, SUBSEP)
+		more = total(least[i], "failed")
+		if (i > 1)
+			text = text (is_chance(lost, more) ? " ~ " : more >= 4 * lost ? " << " : " < ")
+		text = text part[2]
+		lost = more
+	}
+	print "by lost calls: " text "\n"
 }
 
 END {
 	for (s = 1; s <= scenarios; s++)
-		if (scenario[s] != "B0")
+		if (scenario[s] != "B0") {
 			show(scenario[s])
+			show_order(scenario[s])
+		}
 	for (l = 1; l <= limits; l++)
 		judge(limit[l])
 	printf "\n%d limits hold, %d do not", judged - broken, broken

@@ -147,53 +147,53 @@ int polls_publish(struct sim *sim, uint32_t host)
 
 /*** Peers ***/
 
-/* What this host says it has in progress; too old: nothing. */
-static void polls_tell(struct sim *sim, uint32_t host)
+/* All others hear what this host now has in progress, by how much it changed. */
+static void polls_spread(struct sim *sim, uint32_t host, uint32_t server, uint32_t calls,
+			 int64_t bytes)
 {
-	const bool is_heard =
-		sim->scenario->peer_loss <= 0 || dice_even(&sim->peer) >= sim->scenario->peer_loss;
+	struct outlook *outlook = sim_outlook(sim, host, server);
+
+	for (uint32_t h = 0; h < sim->scenario->hosts; h++) {
+		struct cr_live *live = host_live(&sim->host[h], server);
+
+		if (h == host)
+			continue;
+		__atomic_fetch_add(&live->peer_inflight, calls - outlook->told_calls,
+				   __ATOMIC_RELAXED);
+		__atomic_fetch_add(&live->peer_bytes, bytes - outlook->told_bytes,
+				   __ATOMIC_RELAXED);
+	}
+	outlook->told_calls = calls;
+	outlook->told_bytes = bytes;
+}
+
+void polls_tell_peers(struct sim *sim, uint32_t host)
+{
+	const struct scenario *s = sim->scenario;
+	const bool is_heard = s->peer_loss <= 0 || dice_even(&sim->peer) >= s->peer_loss;
 	const bool is_old = sim->now_s - sim->told_s[host] > PEER_FORGOTTEN_S;
 
 	if (is_heard)
 		sim->told_s[host] = sim->now_s;
-	for (uint32_t i = 0; i < sim->scenario->servers; i++) {
+	for (uint32_t i = 0; i < s->servers; i++) {
 		const struct cr_live *live = host_live(&sim->host[host], i);
-		struct outlook *outlook = sim_outlook(sim, host, i);
 
-		if (is_heard) {
-			outlook->told_calls = __atomic_load_n(&live->inflight, __ATOMIC_RELAXED);
-			outlook->told_bytes =
-				__atomic_load_n(&live->inflight_bytes, __ATOMIC_RELAXED);
-		} else if (is_old) {
-			outlook->told_calls = 0;
-			outlook->told_bytes = 0;
-		}
+		if (is_heard)
+			polls_spread(sim, host, i,
+				     __atomic_load_n(&live->inflight, __ATOMIC_RELAXED),
+				     __atomic_load_n(&live->inflight_bytes, __ATOMIC_RELAXED));
+		else if (is_old)
+			polls_spread(sim, host, i, 0, 0);
 	}
+	queue_put(&sim->events, sim_peer_event(sim, host), sim->now_s + s->peers);
 }
 
-void polls_tell_peers(struct sim *sim)
+void polls_begin_peers(struct sim *sim)
 {
 	const struct scenario *s = sim->scenario;
 
+	if (s->peers <= 0 || s->hosts < 2)
+		return;
 	for (uint32_t h = 0; h < s->hosts; h++)
-		polls_tell(sim, h);
-	for (uint32_t i = 0; i < s->servers; i++) {
-		uint32_t calls = 0;
-		int64_t bytes = 0;
-
-		for (uint32_t h = 0; h < s->hosts; h++) {
-			calls += sim_outlook(sim, h, i)->told_calls;
-			bytes += sim_outlook(sim, h, i)->told_bytes;
-		}
-		for (uint32_t h = 0; h < s->hosts; h++) {
-			const struct outlook *own = sim_outlook(sim, h, i);
-			struct cr_live *live = host_live(&sim->host[h], i);
-
-			__atomic_store_n(&live->peer_inflight, calls - own->told_calls,
-					 __ATOMIC_RELAXED);
-			__atomic_store_n(&live->peer_bytes, bytes - own->told_bytes,
-					 __ATOMIC_RELAXED);
-		}
-	}
-	queue_put(&sim->events, EVENT_PEERS, sim->now_s + s->peers);
+		queue_put(&sim->events, sim_peer_event(sim, h), dice_even(&sim->peer) * s->peers);
 }

@@ -2,7 +2,8 @@
 # run.sh - which router is better? Runs scenarios in virtual time, in parallel, and judges them.
 #
 # usage: run.sh [--quick]                   the public scenarios B0 .. B8, seeds 11-14
-#                                           (--quick: B0, B1 and B6, seeds 11-12)
+#                                           (--quick: B0, B1 and B6, seeds 11-12, and only
+#                                           the routers that limits name)
 #        run.sh --scenario FILE... [--routers LIST] [--seeds LIST] [--set KEY=VALUE]...
 #        run.sh --keys                      all keys of scenario files and what they mean
 #
@@ -72,6 +73,8 @@ labels_of()
 {
 	if [ -n "$routers" ]; then
 		tr , '\n' <<<"$routers"
+	elif [ -n "$quick" ]; then
+		"$sim" --scenario "$1" --list | grep -xFf <("$sim" --scenario "$1" --limits | tr ' ' '\n')
 	else
 		"$sim" --scenario "$1" --list || die "$1 cannot be used (see above)"
 	fi

@@ -21,6 +21,7 @@ enum scenario_hint { HINT_NONE, HINT_CLASS, HINT_EXACT };
 enum scenario_phase { PHASE_SERVER, PHASE_HOST, PHASE_SYNC };
 enum scenario_after_gc { AFTER_ANY, AFTER_MAJOR };
 enum scenario_oom { OOM_VICTIM, OOM_CRASH };
+enum scenario_health { HEALTH_OFF, HEALTH_ASIDE_ONLY, HEALTH_ALL };
 enum scenario_gray { GRAY_FAILED, GRAY_TIMED_OUT, GRAY_REFUSED };
 
 /** A router to be tried. */
@@ -61,8 +62,12 @@ struct scenario {
 	double hint_wrong, hint_factor;
 	uint32_t tries;
 	bool report;
+	uint32_t health;
+	double aside, aside_most, out_for, slow_start;
+	uint32_t failures;
 
 	uint32_t hosts, phase, after_gc;
+	bool hosts_known;
 	double interval, jitter, poll_patience, poll_loss, poll_noise, stale_after, hog_age;
 	double debounce, tick;
 	double peers, peer_loss;

@@ -25,6 +25,7 @@ static const char *const workloads[] = { "web", "theory", NULL };
 static const char *const hints[] = { "none", "class", "exact", NULL };
 static const char *const phases[] = { "server", "host", "sync", NULL };
 static const char *const after_gcs[] = { "any", "major", NULL };
+static const char *const healths[] = { "off", "aside", "all", NULL };
 static const char *const gray_outcomes[] = { "failed", "timed_out", "refused", NULL };
 
 #define AT(field) offsetof(struct scenario, field)
@@ -110,8 +111,16 @@ static const struct scenario_key scenario_keys[] = {
 	REAL(hint_factor, "1", 1e-6, 1e6, "all hints times this"),
 	COUNT(tries, "3", 1, 16, "servers tried for one call while connections are refused"),
 	FLAG(report, "yes", "no: the core is not told how calls ended"),
+	CHOICE(health, "all", healths, "what the core does about servers that fail: nothing (off), put "
+				       "aside those that refuse, or all:"),
+	REAL(aside, "2", 0.001, 1e6, "seconds aside after a refused connection, doubling"),
+	REAL(aside_most, "30", 0.001, 1e6, "up to this"),
+	COUNT(failures, "10", 1, 1e6, "in a row: the server is out"),
+	REAL(out_for, "180", 0.001, 1e6, "for so many seconds, then one call tries it"),
+	REAL(slow_start, "10", 0, 1e6, "seconds until a server that is back has its full share"),
 
 	COUNT(hosts, "4", 1, 256, "M: hosts that route, each by itself"),
+	FLAG(hosts_known, "yes", "no: nobody tells a host how many there are"),
 	REAL(interval, "5", 0.01, 1e5, "T: seconds between two polls of a server"),
 	REAL(jitter, "0.05", 0, 0.9, "polls differ by up to this share of the interval"),
 	CHOICE(phase, "host", phases, "server: polls are spread; host: a host polls all at once; "

@@ -17,9 +17,14 @@ uint32_t sim_publish_event(const struct sim *sim, uint32_t host)
 	return EVENT_SERVER + sim->scenario->servers * (1 + sim->scenario->hosts) + host;
 }
 
+uint32_t sim_peer_event(const struct sim *sim, uint32_t host)
+{
+	return sim_publish_event(sim, sim->scenario->hosts) + host;
+}
+
 static uint32_t sim_events(const struct sim *sim)
 {
-	return sim_publish_event(sim, sim->scenario->hosts);
+	return sim_peer_event(sim, sim->scenario->hosts);
 }
 
 void sim_expect_server(struct sim *sim, uint32_t server)
@@ -260,6 +265,10 @@ static int sim_step_other(struct sim *sim, uint32_t event)
 {
 	const uint32_t n = sim->scenario->servers, first = sim_publish_event(sim, 0);
 
+	if (event >= sim_peer_event(sim, 0)) {
+		polls_tell_peers(sim, event - sim_peer_event(sim, 0));
+		return 0;
+	}
 	if (event >= first)
 		return polls_publish(sim, event - first);
 	event -= EVENT_SERVER;
@@ -288,9 +297,6 @@ static int sim_step(struct sim *sim, uint32_t event)
 		return 0;
 	case EVENT_RESTART:
 		sim_restart(sim);
-		return 0;
-	case EVENT_PEERS:
-		polls_tell_peers(sim);
 		return 0;
 	default:
 		return sim_step_other(sim, event);
@@ -407,9 +413,8 @@ static void sim_begin(struct sim *sim)
 		queue_put(&sim->events, EVENT_FLAP, sim->fault_s);
 	if (s->restart_every > 0)
 		queue_put(&sim->events, EVENT_RESTART, sim->fault_s);
-	if (s->peers > 0 && s->hosts > 1)
-		queue_put(&sim->events, EVENT_PEERS, s->peers);
 	polls_begin(sim);
+	polls_begin_peers(sim);
 }
 
 static int sim_open_hosts(struct sim *sim, struct err *err)

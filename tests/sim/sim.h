@@ -80,18 +80,20 @@ enum sim_event {
 	EVENT_FAULT,
 	EVENT_FLAP,
 	EVENT_RESTART,
-	EVENT_PEERS,
-	EVENT_SERVER, /* + server; then [hosts][servers] polls, then [hosts] publications */
+	EVENT_SERVER, /* + server; then [hosts][servers] polls, [hosts] publications, [hosts]
+			 messages to the peers */
 };
 
 uint32_t sim_poll_event(const struct sim *sim, uint32_t host, uint32_t server);
 uint32_t sim_publish_event(const struct sim *sim, uint32_t host);
+uint32_t sim_peer_event(const struct sim *sim, uint32_t host);
 
 /** The server's next event may have moved. */
 void sim_expect_server(struct sim *sim, uint32_t server);
 
-/** The first polls and publications. */
+/** The first polls and publications; the first messages to the peers, each host at its own time. */
 void polls_begin(struct sim *sim);
+void polls_begin_peers(struct sim *sim);
 
 /** A poll is due, or its answer. */
 void polls_step(struct sim *sim, uint32_t host, uint32_t server);
@@ -102,7 +104,7 @@ int polls_publish(struct sim *sim, uint32_t host);
 /** Something is to be published soon. */
 void polls_touch(struct sim *sim, uint32_t host);
 
-/** All hosts tell each other what they have in progress. */
-void polls_tell_peers(struct sim *sim);
+/** A host tells the others what it has in progress. */
+void polls_tell_peers(struct sim *sim, uint32_t host);
 
 #endif
