@@ -34,10 +34,16 @@ struct subject {
 	uint32_t full_at;
 };
 
+/** What one server had got. */
+struct figure {
+	uint64_t calls;
+	uint32_t line, incarnation; /* whose calls; incarnation 0: not known */
+};
+
 struct sample {
 	int64_t at_ns; /* 0: none yet */
-	uint64_t calls[COUNTERS_LINES];
-	uint32_t incarnation[COUNTERS_LINES]; /* whose calls */
+	size_t n;
+	struct figure *figure; /* by the server's index in the image of that time */
 };
 
 struct warnings {
@@ -53,10 +59,28 @@ struct warnings *warnings_new(void)
 
 void warnings_free(struct warnings *warnings)
 {
+	if (warnings == NULL)
+		return;
+	for (size_t i = 0; i < SAMPLES; i++)
+		free(warnings->sample[i].figure);
 	free(warnings);
 }
 
 /*** Samples ***/
+
+/* Room for n figures. Without memory the sample is of nobody. */
+static void sample_size(struct sample *sample, size_t n)
+{
+	struct figure *figure =
+		n > sample->n ? reallocarray(sample->figure, n, sizeof *figure) : sample->figure;
+
+	if (figure == NULL) {
+		free(sample->figure);
+		n = 0;
+	}
+	sample->figure = figure;
+	sample->n = n;
+}
 
 static void take_sample(struct warnings *warnings, const struct report_source *source)
 {
@@ -65,16 +89,16 @@ static void take_sample(struct warnings *warnings, const struct report_source *s
 
 	warnings->newest = (warnings->newest + 1) % SAMPLES;
 	sample = &warnings->sample[warnings->newest];
-	memset(sample->incarnation, 0, sizeof sample->incarnation);
+	sample_size(sample, source->image->server.count);
 	sample->at_ns = source->now_ns;
-	for (size_t i = 0; i < source->image->server.count; i++) {
+	for (size_t i = 0; i < sample->n; i++) {
 		const struct counters_line *line = report_line(source, &server[i]);
 
+		sample->figure[i] = (struct figure){ .line = server[i].line };
 		if (line == NULL)
 			continue;
-		sample->calls[server[i].line] =
-			atomic_load_explicit(&line->calls, memory_order_relaxed);
-		sample->incarnation[server[i].line] = server[i].incarnation;
+		sample->figure[i].calls = atomic_load_explicit(&line->calls, memory_order_relaxed);
+		sample->figure[i].incarnation = server[i].incarnation;
 	}
 }
 
@@ -84,15 +108,28 @@ static const struct sample *sample_before(const struct warnings *warnings, size_
 	return &warnings->sample[(warnings->newest + SAMPLES - ticks) % SAMPLES];
 }
 
-/* Calls that a server got from one sample to another; 0 if it was not there all the time. */
-static double calls_between(const struct sample *from, const struct sample *to,
+static const struct figure *figure_of(const struct sample *sample, size_t index,
+				      const struct image_server *server)
+{
+	const struct figure *figure = index < sample->n ? &sample->figure[index] : NULL;
+
+	return figure != NULL && figure->line == server->line &&
+			       figure->incarnation == server->incarnation
+		       ? figure
+		       : NULL;
+}
+
+/* Calls that a server got from one sample to another; 0 if it was not there, in its place, all the
+ * time: after a reload it takes two seconds until there is something to say. */
+static double calls_between(const struct sample *from, const struct sample *to, size_t index,
 			    const struct image_server *server)
 {
-	if (from->incarnation[server->line] != server->incarnation ||
-	    to->incarnation[server->line] != server->incarnation ||
-	    to->calls[server->line] < from->calls[server->line])
+	const struct figure *first = figure_of(from, index, server);
+	const struct figure *last = figure_of(to, index, server);
+
+	if (first == NULL || last == NULL || last->calls < first->calls)
 		return 0;
-	return (double)(to->calls[server->line] - from->calls[server->line]);
+	return (double)(last->calls - first->calls);
 }
 
 /*** Herds ***/
@@ -104,11 +141,14 @@ struct scene {
 	const struct config_service *config;
 };
 
+static size_t index_of(const struct scene *scene, size_t row)
+{
+	return image_rows(scene->source->image, scene->service)[row];
+}
+
 static const struct image_server *server_of(const struct scene *scene, size_t row)
 {
-	const struct image_header *image = scene->source->image;
-
-	return &image_servers(image)[image_rows(image, scene->service)[row]];
+	return &image_servers(scene->source->image)[index_of(scene, row)];
 }
 
 /* Does it take its full share of calls? Others are spared on purpose. */
@@ -137,19 +177,20 @@ static struct sums sum_up(const struct scene *scene, const struct sample *const 
 
 		if (!is_in_full_use(scene, row))
 			continue;
-		sums.first += calls_between(at[0], at[1], server);
-		sums.second += calls_between(at[1], at[2], server);
+		sums.first += calls_between(at[0], at[1], index_of(scene, row), server);
+		sums.second += calls_between(at[1], at[2], index_of(scene, row), server);
 		sums.weight += server->weight;
 	}
 	return sums;
 }
 
 /* In both seconds: one burst is no herd. */
-static bool draws_herd(const struct image_server *server, const struct sample *const *at,
+static bool draws_herd(const struct scene *scene, size_t row, const struct sample *const *at,
 		       const struct sums *sums, struct subject *subject)
 {
-	const double first = calls_between(at[0], at[1], server);
-	const double second = calls_between(at[1], at[2], server);
+	const struct image_server *server = server_of(scene, row);
+	const double first = calls_between(at[0], at[1], index_of(scene, row), server);
+	const double second = calls_between(at[1], at[2], index_of(scene, row), server);
 	const double fair = server->weight / sums->weight;
 
 	if (first <= WARNINGS_HERD_TIMES * fair * sums->first ||
@@ -174,8 +215,7 @@ static void judge_herd(const struct warnings *warnings, const struct scene *scen
 	    sums.first + sums.second < WARNINGS_HERD_CALLS)
 		return;
 	for (size_t row = 0; row < scene->service->n_rows; row++) {
-		if (!is_in_full_use(scene, row) ||
-		    !draws_herd(server_of(scene, row), at, &sums, subject))
+		if (!is_in_full_use(scene, row) || !draws_herd(scene, row, at, &sums, subject))
 			continue;
 		subject->herd_until_ns = now + WARNINGS_HOLD_S * CLOCK_S;
 		return;

@@ -229,7 +229,7 @@ kill_server()
 {
 	local line
 
-	step "6. ms3, which gets the calls now, is killed: each call goes to the next server of its list"
+	step "6. ms3, which gets the calls now, is killed: it is put aside, and no call fails"
 	line=$(wc -l <"$SCENE/load.log")
 	scene_kill ms3 KILL
 	scene_wait 5 "tail -n +$((line + 20)) $SCENE/load.log | grep -q '^ms1 '"

@@ -48,5 +48,7 @@ scene_test(collectors200 HEAVY)
 set(checks daemon/check.c daemon/check_list.c daemon/check_run.c daemon/resolve.c daemon/roster.c
 	core/health.c core/counters.c core/counters_quarantine.c core/counters_daemon.c
 	core/image.c core/runfile.c core/boot.c core/log.c core/text.c core/words.c core/err.c)
-unit_test(check SOURCES ${checks} tests/lab/fake_http.c LIBS PkgConfig::libevent_core)
+foreach(name check check_apply)
+	unit_test(${name} SOURCES ${checks} tests/lab/fake_http.c LIBS PkgConfig::libevent_core)
+endforeach()
 unit_test(lives SOURCES daemon/lives.c daemon/health_log.c ${checks} LIBS PkgConfig::libevent_core)

@@ -70,7 +70,7 @@ cat >"$CONFIG" <<-X
 	    interval: 200ms
 	    timeout: 150ms
 	services:
-	  - { name: shop, servers: [ms1, ms2], router: heap_free, default: round_robin, stale_after: 2s }
+	  - { name: shop, servers: [ms1, ms2], router: heap_free, default: round_robin, stale_after: 2s, health: off }
 X
 start_daemon
 scene_wait 5 '[ "$(metric ms1 value)" = 1 ] && [ "$(metric ms2 fresh)" = true ]'
