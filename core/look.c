@@ -166,8 +166,8 @@ static bool memo_holds(const struct look_memo *memo, const struct look_memo *wan
 /* Returns whether all is well. */
 static bool rows_judge(struct look *look, const struct world *world, const struct spot *spot)
 {
-	const size_t may_stay = spot->n_usable / 2;
-	size_t n_ejected = 0;
+	size_t may_stay = spot->n_usable / 2;
+	size_t n_ejected = 0, n_in = 0;
 	bool is_quiet = true;
 
 	for (size_t i = 0; i < spot->n_rows; i++) {
@@ -178,9 +178,12 @@ static bool rows_judge(struct look *look, const struct world *world, const struc
 			continue;
 		look->row[i] = row_judge(&look->memo, world, i, &shut);
 		is_quiet = is_quiet && look->row[i] == LOOK_IN && shut == 0;
+		n_in += (look->row[i] & LOOK_IN) != 0;
 		if (look->row[i] == LOOK_EJECTED)
 			look->until[n_ejected++] = shut;
 	}
+	if (n_in == 0)
+		may_stay = 0; /* none is well: nobody knows which of them is the better one */
 	if (n_ejected > may_stay)
 		rows_let_back(look, world, spot, n_ejected, n_ejected - may_stay);
 	return is_quiet;
