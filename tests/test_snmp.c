@@ -7,7 +7,7 @@ TestSuite(snmp, .init = begin, .fini = end, .timeout = 60);
 
 Test(snmp, puts_the_heap_of_a_jvm_with_one_datagram)
 {
-	setup("profile=jvm-mib", "ms1", false);
+	setup(JVM, "ms1", false);
 	fake_snmp_jvm(fake, 5368709121, 8589934592, 17179869184);
 	expect_good();
 	cr_assert_eq(value(NULL, "jvm_heap_used_bytes"), 5368709121);
@@ -19,7 +19,7 @@ Test(snmp, puts_the_heap_of_a_jvm_with_one_datagram)
 
 Test(snmp, keeps_what_a_jvm_calls_undefined_to_itself)
 {
-	setup("profile=jvm-mib", "ms1", false);
+	setup(JVM, "ms1", false);
 	fake_snmp_jvm(fake, 100, 400, 0);
 	expect_good();
 	cr_assert(isnan(value(NULL, "jvm_heap_max_bytes")));
@@ -32,13 +32,13 @@ Test(snmp, keeps_what_a_jvm_calls_undefined_to_itself)
 
 Test(snmp, says_what_to_switch_on_where_there_is_no_jvm_mib)
 {
-	setup("profile=jvm-mib", "ms1", false);
+	setup(JVM, "ms1", false);
 	expect_bad(LONG_MS, CR_ABSENT, "com.sun.management.snmp.port");
 }
 
 Test(snmp, says_that_the_jvm_mib_is_about_one_server)
 {
-	setup("profile=jvm-mib", "all", true);
+	setup(JVM, "all", true);
 	expect_bad(LONG_MS, CR_ABSENT, "udp:${host}:161");
 }
 
@@ -70,7 +70,7 @@ static void add_domain(void)
 
 Test(snmp, puts_every_row_of_a_domain_the_admin_servers_too)
 {
-	setup("profile=weblogic-mib", "domain", true);
+	setup(WEBLOGIC, "domain", true);
 	add_domain();
 	expect_good();
 	cr_assert_eq(n_values(), 9);
@@ -85,7 +85,7 @@ Test(snmp, puts_every_row_of_a_domain_the_admin_servers_too)
 
 Test(snmp, puts_what_a_row_has_and_leaves_the_undefined_out)
 {
-	setup("profile=weblogic-mib", "domain", true);
+	setup(WEBLOGIC, "domain", true);
 	fake_snmp_weblogic(fake, 1, "ServerRuntime:ms1", -1, 1000, -1);
 	expect_good();
 	cr_assert_eq(n_values(), 1);
@@ -96,7 +96,7 @@ Test(snmp, puts_what_a_row_has_and_leaves_the_undefined_out)
 
 Test(snmp, takes_its_own_row_for_a_target_that_is_one_server)
 {
-	setup("profile=weblogic-mib", "ms1", false);
+	setup(WEBLOGIC, "ms1", false);
 	add_domain();
 	expect_good();
 	cr_assert_eq(n_values(), 3);
@@ -106,7 +106,7 @@ Test(snmp, takes_its_own_row_for_a_target_that_is_one_server)
 
 Test(snmp, takes_a_single_row_of_another_name_and_warns_once)
 {
-	setup("profile=weblogic-mib", "ms1", false);
+	setup(WEBLOGIC, "ms1", false);
 	fake_snmp_weblogic(fake, 1, "ServerRuntime:Server-0", 100, 1000, 10);
 	expect_good();
 	cr_assert_eq(value(NULL, "jvm_heap_free_bytes"), 100);
@@ -116,7 +116,7 @@ Test(snmp, takes_a_single_row_of_another_name_and_warns_once)
 
 Test(snmp, says_that_a_server_has_no_row)
 {
-	setup("profile=weblogic-mib", "ms9", false);
+	setup(WEBLOGIC, "ms9", false);
 	add_domain();
 	expect_bad(LONG_MS, CR_ABSENT,
 		   "none of 3 rows is of server ms9 (the first is of AdminServer)");
@@ -124,7 +124,7 @@ Test(snmp, says_that_a_server_has_no_row)
 
 Test(snmp, says_what_to_switch_on_where_there_is_no_weblogic_table)
 {
-	setup("profile=weblogic-mib", "domain", true);
+	setup(WEBLOGIC, "domain", true);
 	fake_snmp_jvm(fake, 1, 2, 3);
 	expect_bad(LONG_MS, CR_ABSENT, "enable the SNMP agent in WebLogic");
 	cr_assert_eq(fake_snmp_requests(fake), 1);
@@ -132,7 +132,7 @@ Test(snmp, says_what_to_switch_on_where_there_is_no_weblogic_table)
 
 Test(snmp, takes_the_column_name_where_parents_name_nobody_and_remembers_it)
 {
-	setup("profile=weblogic-mib", "domain", true);
+	setup(WEBLOGIC, "domain", true);
 	fake_snmp_weblogic(fake, 1, "ServerRuntime", 100, 1000, 10);
 	fake_snmp_text(fake, ".1.3.6.1.4.1.140.625.340.1.15.1", "ms1");
 	expect_good();
@@ -148,7 +148,7 @@ static void setup_domain(unsigned int n, const char *setting)
 	char parent[64];
 
 	fake = fake_snmp_new(FAKE_NORMAL);
-	open_with("profile=weblogic-mib", setting, NULL);
+	open_with(WEBLOGIC, setting, NULL);
 	target = collector_host_add(host, "domain", fake_snmp_endpoint(fake), true);
 	for (unsigned int i = 1; i <= n; i++) {
 		snprintf(parent, sizeof parent, "ServerRuntime:ms%u", i);

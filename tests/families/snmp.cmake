@@ -1,7 +1,9 @@
 # The SNMP collector, and the agents of the lab.
-set(snmp_parts collectors/snmp_profile.c collectors/snmp_table.c collectors/snmp_timer.c)
-set(snmp_collector collectors/snmp.c collectors/snmp_agent.c collectors/snmp_link.c ${snmp_parts})
-unit_test(snmp_table SOURCES ${snmp_parts} LIBS PkgConfig::netsnmp)
+set(snmp_parts collectors/snmp_cells.c collectors/snmp_walk.c collectors/snmp_report.c
+	collectors/snmp_timer.c)
+set(snmp_collector collectors/snmp.c collectors/snmp_settings.c collectors/snmp_agent.c
+	collectors/snmp_poll.c collectors/snmp_link.c collectors/snmp_user.c ${snmp_parts})
+unit_test(snmp_parts SOURCES ${snmp_parts} LIBS PkgConfig::netsnmp)
 set(snmp_lab tests/lab/fake_snmp.c tests/lab/fake_ber.c tests/lab/collector_host.c core/option.c
 	core/text.c core/err.c core/words.c)
 unit_test(snmp SOURCES ${snmp_collector} ${snmp_lab} LIBS PkgConfig::netsnmp m)

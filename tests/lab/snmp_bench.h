@@ -19,6 +19,9 @@
 
 #define SHORT_MS 200
 #define LONG_MS  5000 /* never reached by a poll that goes well */
+/* The sources: what the profiles jvm-mib and weblogic-mib come to. */
+#define JVM      "source={\"jvm\":\"163.1.1.2\"}"
+#define WEBLOGIC "source={\"wls\":\"340\"}"
 #define USED     ".1.3.6.1.4.1.42.2.145.3.163.1.1.2.11.0"
 
 static char community[64], community_setting[96];
@@ -57,10 +60,10 @@ static inline void end(void)
 	unlink(community);
 }
 
-/* Open an instance for a profile, with one or two settings more or NULL. */
-static inline void open_with(const char *profile, const char *setting, const char *other)
+/* Open an instance for a source, with one or two settings more or NULL. */
+static inline void open_with(const char *source, const char *setting, const char *other)
 {
-	const char *settings[] = { profile, community_setting, setting, other, NULL };
+	const char *settings[] = { source, community_setting, setting, other, NULL };
 	char err[256];
 
 	host = collector_host_open(&cr_collector_1, "test", settings, err, sizeof err);
@@ -68,16 +71,16 @@ static inline void open_with(const char *profile, const char *setting, const cha
 }
 
 /* An agent, an instance, a target. */
-static inline void setup(const char *profile, const char *name, bool is_shared)
+static inline void setup(const char *source, const char *name, bool is_shared)
 {
 	fake = fake_snmp_new(FAKE_NORMAL);
-	open_with(profile, NULL, NULL);
+	open_with(source, NULL, NULL);
 	target = collector_host_add(host, name, fake_snmp_endpoint(fake), is_shared);
 }
 
 static inline void setup_jvm(void)
 {
-	setup("profile=jvm-mib", "ms1", false);
+	setup(JVM, "ms1", false);
 	fake_snmp_jvm(fake, 100, 400, 1000);
 }
 
