@@ -136,9 +136,10 @@ static enum snmp_verdict take_error(struct snmp_poll *poll, long error, long ind
 		return go_on(poll, snmp_walk_drop(&poll->walk, index, text, sizeof text), text);
 	if ((error == SNMP_ERR_AUTHORIZATIONERROR || error == SNMP_ERR_NOACCESS) && user != NULL)
 		return fail_request(poll, CR_AUTH,
-				    "user %s may not read this with %s: set priv, or allow it in "
+				    "user %s may not read this with %s: set %s, or allow it in "
 				    "the agent",
-				    user->name, snmp_user_level(user));
+				    user->name, snmp_user_level(user),
+				    user->auth > 0 ? "priv" : "auth");
 	return fail_request(
 		poll,
 		error == SNMP_ERR_AUTHORIZATIONERROR || error == SNMP_ERR_NOACCESS ? CR_AUTH
@@ -208,8 +209,9 @@ static enum snmp_verdict give_up_user(struct snmp_poll *poll, long long ms)
 		return snmp_poll_fail(poll, CR_AUTH,
 				      "the agent is there, but does not answer what user %s "
 				      "encrypts: wrong priv_password_file, or priv is another than "
-				      "in the agent",
-				      user->name);
+				      "in the agent%s",
+				      user->name,
+				      user->context[0] != '\0' ? ", or no such context" : "");
 	if (poll->has_discovered)
 		return snmp_poll_fail(poll, CR_TIMEOUT,
 				      "the agent is there, but does not answer user %s in %lld ms",

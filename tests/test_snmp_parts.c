@@ -1,362 +1,245 @@
-/* test_snmp_table.c - the SNMP collector's parts that know no network: numbers, names, the join of
- * columns, timers. */
+/* test_snmp_parts.c - the SNMP collector's parts that know no network: types, the join of columns,
+ * reports, timers. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "snmp_profile.h"
-#include "snmp_table.h"
+#include "snmp_cells.h"
+#include "snmp_report.h"
 #include "snmp_timer.h"
 
-#define WEBLOGIC (&snmp_profiles[0])
-#define JVM      (&snmp_profiles[1])
+/*** Types ***/
 
-/*** Numbers ***/
+static struct snmp_cells cells;
 
-static const struct snmp_field plain = { .metric = "x", .unit = 1 };
+static void end_cells(void)
+{
+	snmp_cells_fini(&cells);
+}
 
-static enum snmp_found number(const struct snmp_field *field, u_char type, const void *value,
-			      size_t len, double *out)
+TestSuite(snmp_cells, .fini = end_cells);
+
+static const struct source_cell *put(u_char type, const void *value, size_t len)
 {
 	netsnmp_variable_list *var = NULL;
 	const oid name[] = { 1, 3, 6 };
-	enum snmp_found found;
 
 	snmp_varlist_add_variable(&var, name, 3, type, value, len);
 	cr_assert_not_null(var);
-	found = snmp_profile_number(field, var, out);
+	snmp_cells_clear(&cells, 1);
+	cr_assert_eq(snmp_cells_put(&cells, name, 3, 0, var), 0);
 	snmp_free_varbind(var);
-	return found;
+	cr_assert_eq(cells.n_rows, 1);
+	return &cells.cell[0];
 }
 
-static enum snmp_found integer(u_char type, long value, double *out)
+static void expect_number(const struct source_cell *cell, double number)
 {
-	return number(&plain, type, &value, sizeof value, out);
+	cr_assert_eq(cell->kind, SOURCE_CELL_NUMBER);
+	cr_assert_eq(cell->number, number, "%.17g", cell->number);
 }
 
-static enum snmp_found counter64(u_char type, u_long high, u_long low, double *out)
+static const struct source_cell *put_integer(u_char type, long value)
+{
+	return put(type, &value, sizeof value);
+}
+
+static const struct source_cell *put_counter64(u_long high, u_long low)
 {
 	const struct counter64 value = { .high = high, .low = low };
 
-	return number(&plain, type, &value, sizeof value, out);
+	return put(ASN_COUNTER64, &value, sizeof value);
 }
 
-static enum snmp_found text(const char *value, double *out)
+Test(snmp_cells, take_every_type_in_which_agents_send_sizes)
 {
-	return number(&plain, ASN_OCTET_STR, value, strlen(value), out);
+	expect_number(put_integer(ASN_INTEGER, 314572800), 314572800);
+	expect_number(put_integer(ASN_INTEGER, -1), -1);
+	expect_number(put_integer(ASN_INTEGER, -2147483648), -2147483648.0);
+	expect_number(put_integer(ASN_GAUGE, 4294967290), 4294967290);
+	expect_number(put_integer(ASN_COUNTER, 7), 7);
+	expect_number(put_integer(ASN_TIMETICKS, 100), 100);
+	expect_number(put_counter64(2, 1), 8589934593);
+	expect_number(put_counter64(0x7fffffff, 0xffffffff), 9223372036854775807.0);
+	expect_number(put_counter64(0, 0xffffffffdeadbeef), 0xdeadbeef);
 }
 
-Test(snmp_profile, takes_every_type_in_which_agents_send_sizes)
+Test(snmp_cells, take_a_counter_above_2_to_the_53_for_the_nearest_number)
 {
-	double x = -1;
-
-	cr_assert_eq(integer(ASN_INTEGER, 314572800, &x), SNMP_FOUND);
-	cr_assert_eq(x, 314572800);
-	cr_assert_eq(integer(ASN_GAUGE, 4294967290, &x), SNMP_FOUND);
-	cr_assert_eq(x, 4294967290);
-	cr_assert_eq(integer(ASN_COUNTER, 7, &x), SNMP_FOUND);
-	cr_assert_eq(x, 7);
-	cr_assert_eq(counter64(ASN_COUNTER64, 2, 1, &x), SNMP_FOUND);
-	cr_assert_eq(x, 8589934593);
-	cr_assert_eq(counter64(ASN_COUNTER64, 0, 0xffffffffdeadbeef, &x), SNMP_FOUND);
-	cr_assert_eq(x, 0xdeadbeef, "the upper half of a long low word is no part of it");
-	cr_assert_eq(text("12884901888", &x), SNMP_FOUND);
-	cr_assert_eq(x, 12884901888);
-	cr_assert_eq(text(" 42 ", &x), SNMP_FOUND);
-	cr_assert_eq(x, 42);
+	expect_number(put_counter64(0x200000, 1), 9007199254740992.0);
 }
 
-Test(snmp_profile, takes_64_bit_opaque_numbers)
+Test(snmp_cells, take_opaque_numbers)
 {
-	const struct counter64 minus_one = { .high = 0xffffffff, .low = 0xffffffff };
-	netsnmp_variable_list var = { .val_len = sizeof minus_one };
 	struct counter64 value = { .high = 1, .low = 5 };
-	double x = -1;
+	float small = 0.5f;
+	double large = 1e12;
+	netsnmp_variable_list var = { .val_len = sizeof value, .val.counter64 = &value };
+	const struct {
+		u_char type;
+		double number;
+	} rows[] = { { ASN_OPAQUE_U64, 4294967301 },
+		     { ASN_OPAQUE_I64, 4294967301 },
+		     { ASN_OPAQUE_COUNTER64, 4294967301 } };
 
-	var.val.counter64 = &value;
-	var.type = ASN_OPAQUE_U64;
-	cr_assert_eq(snmp_profile_number(&plain, &var, &x), SNMP_FOUND);
-	cr_assert_eq(x, 4294967301);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		snmp_cells_clear(&cells, 1);
+		var.type = rows[i].type;
+		cr_assert_eq(snmp_cells_put(&cells, NULL, 0, 0, &var), 0);
+		expect_number(&cells.cell[0], rows[i].number);
+	}
+	value = (struct counter64){ .high = 0xffffffff, .low = 0xffffffff };
 	var.type = ASN_OPAQUE_I64;
-	cr_assert_eq(snmp_profile_number(&plain, &var, &x), SNMP_FOUND);
-	value = minus_one;
-	cr_assert_eq(snmp_profile_number(&plain, &var, &x), SNMP_UNDEFINED);
+	cr_assert_eq(snmp_cells_put(&cells, NULL, 0, 0, &var), 0);
+	expect_number(&cells.cell[0], -1);
+	var = (netsnmp_variable_list){ .type = ASN_OPAQUE_FLOAT,
+				       .val_len = sizeof small,
+				       .val.floatVal = &small };
+	cr_assert_eq(snmp_cells_put(&cells, NULL, 0, 0, &var), 0);
+	expect_number(&cells.cell[0], 0.5);
+	var = (netsnmp_variable_list){ .type = ASN_OPAQUE_DOUBLE,
+				       .val_len = sizeof large,
+				       .val.doubleVal = &large };
+	cr_assert_eq(snmp_cells_put(&cells, NULL, 0, 0, &var), 0);
+	expect_number(&cells.cell[0], 1e12);
 }
 
-Test(snmp_profile, takes_no_nonsense_for_a_number)
+Test(snmp_cells, take_texts_with_their_length_and_not_with_a_nul)
 {
-	double x = -1;
+	const struct source_cell *cell = put(ASN_OCTET_STR, "12884901888\0x", 13);
 
-	cr_assert_eq(integer(ASN_INTEGER, -1, &x), SNMP_UNDEFINED);
-	cr_assert_eq(integer(ASN_INTEGER, -2147483648, &x), SNMP_UNDEFINED);
-	cr_assert_eq(text("", &x), SNMP_UNDEFINED);
-	cr_assert_eq(text("-1", &x), SNMP_UNDEFINED);
-	cr_assert_eq(text("12 MB", &x), SNMP_UNDEFINED);
-	cr_assert_eq(text("123456789012345678901", &x), SNMP_UNDEFINED);
-	cr_assert_eq(number(&plain, ASN_NULL, NULL, 0, &x), SNMP_UNDEFINED);
-	cr_assert_eq(number(&plain, ASN_IPADDRESS, "\1\2\3\4", 4, &x), SNMP_UNDEFINED);
-	cr_assert_eq(x, -1, "untouched");
+	cr_assert_eq(cell->kind, SOURCE_CELL_TEXT);
+	cr_assert_eq(cell->len, 13);
+	cr_assert_arr_eq(cell->text, "12884901888\0x", 13);
+	cell = put(ASN_OCTET_STR, "", 0);
+	cr_assert_eq(cell->kind, SOURCE_CELL_TEXT);
+	cr_assert_eq(cell->len, 0);
 }
 
-Test(snmp_profile, tells_what_an_agent_does_not_have)
+Test(snmp_cells, take_nothing_for_what_is_no_figure)
 {
-	double x;
+	const oid other[] = { 1, 3 };
 
-	cr_assert_eq(number(&plain, SNMP_NOSUCHOBJECT, NULL, 0, &x), SNMP_MISSING);
-	cr_assert_eq(number(&plain, SNMP_NOSUCHINSTANCE, NULL, 0, &x), SNMP_MISSING);
-	cr_assert_eq(number(&plain, SNMP_ENDOFMIBVIEW, NULL, 0, &x), SNMP_MISSING);
+	cr_assert_eq(put(ASN_NULL, NULL, 0)->kind, SOURCE_CELL_NONE);
+	cr_assert_eq(put(ASN_IPADDRESS, "\1\2\3\4", 4)->kind, SOURCE_CELL_NONE);
+	cr_assert_eq(put(ASN_OBJECT_ID, other, sizeof other)->kind, SOURCE_CELL_NONE);
+	cr_assert_eq(put(SNMP_NOSUCHOBJECT, NULL, 0)->kind, SOURCE_CELL_NONE);
+	cr_assert_eq(put(SNMP_NOSUCHINSTANCE, NULL, 0)->kind, SOURCE_CELL_NONE);
+	cr_assert_eq(put(SNMP_ENDOFMIBVIEW, NULL, 0)->kind, SOURCE_CELL_NONE);
+	/* An INTEGER without a value, as no agent should send one. */
+	cr_assert_eq(put(ASN_INTEGER, NULL, 0)->kind, SOURCE_CELL_NONE);
 }
 
-Test(snmp_profile, turns_weblogics_percent_into_a_ratio)
+Test(snmp_cells, hold_a_bounded_amount_of_text)
 {
-	const struct snmp_field *percent = &WEBLOGIC->field[2];
-	long value = 25;
-	double x = -1;
+	char text[1000];
+	netsnmp_variable_list var = { .type = ASN_OCTET_STR, .val_len = sizeof text };
+	size_t rows = 0;
 
-	cr_assert_str_eq(percent->metric, "jvm_heap_free_ratio");
-	cr_assert_eq(number(percent, ASN_INTEGER, &value, sizeof value, &x), SNMP_FOUND);
-	cr_assert_float_eq(x, 0.25, 1e-12);
-	value = 101;
-	cr_assert_eq(number(percent, ASN_INTEGER, &value, sizeof value, &x), SNMP_UNDEFINED);
+	memset(text, 'x', sizeof text);
+	var.val.string = (u_char *)text;
+	snmp_cells_clear(&cells, 1);
+	for (oid row = 0; rows < SOURCE_ROWS_MAX; row++, rows++)
+		if (snmp_cells_put(&cells, &row, 1, 0, &var) < 0)
+			break;
+	cr_assert_lt(rows, SNMP_TEXTS_MAX / 1000);
+	cr_assert_gt(rows, SNMP_TEXTS_MAX / 2000);
 }
 
-Test(snmp_profile, takes_a_maximum_of_0_for_undefined)
+Test(snmp_cells, find_rows_in_whatever_order_they_come)
 {
-	const long zero = 0;
-	double x;
+	const oid order[] = { 5, 1, 9, 3, 7, 2, 8, 4, 6, 0 };
+	long value;
+	netsnmp_variable_list var = { .type = ASN_INTEGER, .val_len = sizeof value };
 
-	cr_assert_str_eq(JVM->field[2].metric, "jvm_heap_max_bytes");
-	cr_assert_eq(number(&JVM->field[2], ASN_GAUGE, &zero, sizeof zero, &x), SNMP_UNDEFINED);
-	cr_assert_eq(number(&WEBLOGIC->field[0], ASN_GAUGE, &zero, sizeof zero, &x), SNMP_FOUND,
-		     "a full heap has 0 bytes free");
+	var.val.integer = &value;
+	snmp_cells_clear(&cells, 2);
+	for (size_t c = 0; c < 2; c++)
+		for (size_t i = 0; i < 10; i++) {
+			const oid index[] = { 7, order[(i * (c * 2 + 1)) % 10] };
+
+			value = (long)(index[1] * 10 + c);
+			cr_assert_eq(snmp_cells_put(&cells, index, 2, c, &var), 0);
+		}
+	cr_assert_eq(cells.n_rows, 10);
+	for (size_t i = 0; i < 10; i++) {
+		expect_number(&cells.cell[i * 2], (double)(order[i] * 10));
+		expect_number(&cells.cell[i * 2 + 1], (double)(order[i] * 10 + 1));
+	}
 }
 
-/*** Names ***/
+/*** Reports ***/
 
-static bool name_of(const struct snmp_key *key, const char *value, char *name)
+/* What snmpd 5.9.3 answers to snmp_report_ask(). */
+static const uint8_t report_of_snmpd[] = {
+	0x30, 0x6c, 0x02, 0x01, 0x03, 0x30, 0x11, 0x02, 0x04, 0x12, 0x34, 0x56, 0x79, 0x02,
+	0x03, 0x00, 0xff, 0xe3, 0x04, 0x01, 0x00, 0x02, 0x01, 0x03, 0x04, 0x21, 0x30, 0x1f,
+	0x04, 0x11, 0x80, 0x00, 0x1f, 0x88, 0x80, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+	0x68, 0x00, 0x00, 0x00, 0x00, 0x02, 0x01, 0x05, 0x02, 0x01, 0x0a, 0x04, 0x00, 0x04,
+	0x00, 0x04, 0x00, 0x30, 0x31, 0x04, 0x11, 0x80, 0x00, 0x1f, 0x88, 0x80, 0x11, 0x22,
+	0x33, 0x44, 0x55, 0x66, 0x77, 0x68, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0xa8, 0x1a,
+	0x02, 0x02, 0x12, 0x34, 0x02, 0x01, 0x00, 0x02, 0x01, 0x00, 0x30, 0x0e, 0x30, 0x0c,
+	0x06, 0x0a, 0x2b, 0x06, 0x01, 0x06, 0x03, 0x0f, 0x01, 0x01, 0x04, 0x00,
+};
+
+static struct snmp_report report;
+
+Test(snmp_report, reads_the_engine_from_what_an_agent_answers)
 {
-	netsnmp_variable_list *var = NULL;
-	const oid at[] = { 1, 3 };
-	bool is_found;
-
-	snmp_varlist_add_variable(&var, at, 2, ASN_OCTET_STR, value, strlen(value));
-	is_found = snmp_profile_name(key, var, name);
-	snmp_free_varbind(var);
-	return is_found;
+	/* The report's object has no value here: it is not looked at. */
+	cr_assert_eq(snmp_report_read(report_of_snmpd, sizeof report_of_snmpd, &report), 0);
+	cr_assert_eq(report.message, 0x12345679);
+	cr_assert_eq(report.complaint, SNMP_UNKNOWN_ENGINE);
+	cr_assert_eq(report.engine.len, 17);
+	cr_assert_eq(report.engine.id[0], 0x80);
+	cr_assert_eq(report.engine.id[12], 0x68);
 }
 
-Test(snmp_profile, finds_the_servers_name_behind_the_colon)
+Test(snmp_report, asks_with_64_bytes_that_carry_the_id_twice)
 {
-	char name[SNMP_NAME_LEN] = "";
+	uint8_t question[SNMP_DISCOVER_LEN];
 
-	cr_assert(name_of(&WEBLOGIC->key[0], "ServerRuntime:ms1", name));
-	cr_assert_str_eq(name, "ms1");
-	cr_assert_not(name_of(&WEBLOGIC->key[0], "ms1", name));
-	cr_assert_not(name_of(&WEBLOGIC->key[0], "ServerRuntime:", name));
-	cr_assert(name_of(&WEBLOGIC->key[1], "ms2", name));
-	cr_assert_str_eq(name, "ms2");
-	cr_assert_not(name_of(&WEBLOGIC->key[1], "m s", name));
-	cr_assert_not(name_of(&WEBLOGIC->key[1], "ms\n1", name));
-	cr_assert_not(name_of(&WEBLOGIC->key[1],
-			      "0123456789012345678901234567890123456789012345678901234567890123",
-			      name));
-	cr_assert_str_eq(name, "ms2", "untouched");
+	cr_assert_eq(snmp_report_ask(question, 0x01020304), 64);
+	cr_assert_arr_eq(question + 9, "\1\2\3\4", 4);
+	cr_assert_arr_eq(question + 52, "\1\2\3\4", 4);
+	cr_assert_eq(snmp_report_read(question, sizeof question, &report), -EBADMSG,
+		     "a question is no report");
 }
 
-/*** The join ***/
-
-static struct snmp_table table;
-static netsnmp_variable_list *vars;
-static char why[160];
-
-static void begin(void)
+Test(snmp_report, survives_every_cut_and_every_wrong_byte)
 {
-	netsnmp_pdu *pdu;
+	uint8_t copy[sizeof report_of_snmpd];
+	uint8_t *exact;
 
-	snmp_table_init(&table, WEBLOGIC, 10);
-	snmp_table_start(&table);
-	pdu = snmp_table_request(&table);
-	cr_assert_eq(pdu->command, SNMP_MSG_GETBULK);
-	cr_assert_eq(pdu->max_repetitions, 10);
-	snmp_free_pdu(pdu);
+	for (size_t len = 0; len < sizeof report_of_snmpd; len++) {
+		exact = malloc(len + 1); /* a read past the end is seen by the sanitizers */
+		memcpy(exact + 1, report_of_snmpd, len);
+		cr_assert_eq(snmp_report_read(exact + 1, len, &report), -EBADMSG);
+		free(exact);
+	}
+	for (size_t i = 0; i < sizeof copy; i++)
+		for (int value = 0; value < 256; value++) {
+			memcpy(copy, report_of_snmpd, sizeof copy);
+			copy[i] = (uint8_t)value;
+			if (snmp_report_read(copy, sizeof copy, &report) == 0)
+				cr_assert(report.engine.len >= 5 &&
+					  report.engine.len <= SNMP_ENGINE_MAX);
+		}
 }
 
-static void end(void)
+Test(snmp_report, tells_a_community_from_another)
 {
-	snmp_free_varbind(vars);
-	vars = NULL;
-	snmp_table_fini(&table);
-}
+	const uint8_t message[] = { 0x30, 11, 2, 1, 1, 4, 6, 'p', 'u', 'b', 'l', 'i', 'c' };
 
-TestSuite(snmp_table, .init = begin, .fini = end);
-
-static oid *cell(oid column, oid row, size_t *len)
-{
-	static oid name[12] = { 1, 3, 6, 1, 4, 1, 140, 625, 340, 1 };
-
-	name[10] = column;
-	name[11] = row;
-	*len = 12;
-	return name;
-}
-
-static void add_name(oid row, const char *parent)
-{
-	size_t len;
-	const oid *name = cell(20, row, &len);
-
-	snmp_varlist_add_variable(&vars, name, len, ASN_OCTET_STR, parent, strlen(parent));
-}
-
-static void add(oid column, oid row, long value)
-{
-	size_t len;
-	const oid *name = cell(column, row, &len);
-
-	snmp_varlist_add_variable(&vars, name, len, ASN_INTEGER, &value, sizeof value);
-}
-
-static int take(void)
-{
-	const int code = snmp_table_answer(&table, vars, why, sizeof why);
-
-	snmp_free_varbind(vars);
-	vars = NULL;
-	return code;
-}
-
-/* Repeat the request, as the walk would. */
-static size_t ask(void)
-{
-	netsnmp_pdu *pdu = snmp_table_request(&table);
-	size_t n = 0;
-
-	for (const netsnmp_variable_list *v = pdu->variables; v != NULL; v = v->next_variable)
-		n++;
-	snmp_free_pdu(pdu);
-	return n;
-}
-
-Test(snmp_table, joins_rows_by_index_and_not_by_their_number)
-{
-	/* Row 5 has no free, row 7 has no percent. */
-	add_name(5, "ServerRuntime:ms5");
-	add(25, 7, 700);
-	add(30, 5, 5000);
-	add(52, 5, 55);
-	add_name(7, "ServerRuntime:ms7");
-	add(30, 5, 5000); /* past the column free's end */
-	add(30, 7, 7000);
-	add(52, 9, 99);
-	cr_assert_eq(take(), 1);
-	cr_assert_eq(table.n_rows, 3);
-	cr_assert_str_eq(table.row[0].name, "ms5");
-	cr_assert(isnan(table.row[0].value[0]));
-	cr_assert_eq(table.row[0].value[1], 5000);
-	cr_assert_float_eq(table.row[0].value[2], 0.55, 1e-12);
-	cr_assert_str_eq(table.row[1].name, "ms7");
-	cr_assert_eq(table.row[1].value[0], 700);
-	cr_assert_eq(table.row[1].value[1], 7000);
-	cr_assert(isnan(table.row[1].value[2]));
-	cr_assert_not(table.row[2].is_named);
-}
-
-Test(snmp_table, takes_a_row_that_appears_while_it_is_walking_for_what_it_is)
-{
-	add_name(1, "ServerRuntime:ms1");
-	add(25, 1, 100);
-	add(30, 1, 1000);
-	add(52, 1, 10);
-	cr_assert_eq(take(), 1);
-	cr_assert_eq(ask(), 4);
-	add_name(3, "ServerRuntime:ms3");
-	add(25, 2, 200); /* ms2 has just started: its name was not there yet */
-	add(30, 2, 2000);
-	add(52, 2, 20);
-	cr_assert_eq(take(), 1);
-	cr_assert_eq(ask(), 4);
-	add(25, 1, 100); /* the column of names has ended */
-	add(25, 3, 300);
-	add(30, 3, 3000);
-	add(52, 3, 30);
-	cr_assert_eq(take(), 0);
-	cr_assert_eq(table.n_rows, 3);
-	cr_assert_not(table.row[1].is_named);
-	cr_assert_str_eq(table.row[2].name, "ms3");
-	cr_assert_eq(table.row[2].value[0], 300);
-}
-
-Test(snmp_table, does_not_read_on_past_the_last_name)
-{
-	add_name(1, "ServerRuntime:ms1");
-	add(25, 1, 100);
-	add(30, 1, 1000);
-	add(52, 1, 10);
-	add(25, 1, 100);
-	cr_assert_eq(take(), 0);
-	cr_assert_eq(table.n_rows, 1);
-}
-
-Test(snmp_table, refuses_an_agent_that_repeats_itself)
-{
-	add_name(2, "ServerRuntime:ms2");
-	add(25, 2, 200);
-	add(30, 2, 2000);
-	add(52, 2, 20);
-	add_name(3, "ServerRuntime:ms3");
-	add(25, 2, 200);
-	cr_assert_eq(take(), -EPROTO);
-	cr_assert_str_eq(why, "OID not increasing in column 25: faulty agent");
-}
-
-Test(snmp_table, refuses_an_answer_without_objects)
-{
-	cr_assert_eq(take(), -EPROTO);
-	cr_assert_str_eq(why, "an answer without any object: faulty agent");
-}
-
-Test(snmp_table, tries_the_column_name_where_parents_name_nobody)
-{
-	netsnmp_pdu *pdu;
-
-	add_name(1, ":");
-	add(25, 1, 100);
-	add(30, 1, 1000);
-	add(52, 1, 10);
-	add(25, 1, 100);
-	cr_assert_eq(take(), 1, "another walk");
-	cr_assert_eq(table.n_rows, 0);
-	pdu = snmp_table_request(&table);
-	cr_assert_eq(pdu->variables->name[10], 15);
-	snmp_free_pdu(pdu);
-}
-
-Test(snmp_table, is_over_at_once_where_there_is_no_table)
-{
-	for (int i = 0; i < 4; i++)
-		add(99, 1, 1);
-	cr_assert_eq(take(), 0);
-	cr_assert_eq(table.n_rows, 0);
-	cr_assert_eq(table.key, 0);
-}
-
-Test(snmp_table, halves_its_requests_down_to_getnext)
-{
-	netsnmp_pdu *pdu;
-
-	cr_assert(snmp_table_shrink(&table, true));
-	cr_assert_eq(table.repetitions, 5);
-	cr_assert(snmp_table_shrink(&table, false));
-	cr_assert_eq(table.repetitions, 2);
-	cr_assert(snmp_table_shrink(&table, false));
-	cr_assert_not(snmp_table_shrink(&table, false));
-	pdu = snmp_table_request(&table);
-	cr_assert_eq(pdu->command, SNMP_MSG_GETNEXT);
-	snmp_free_pdu(pdu);
-	snmp_table_start(&table);
-	cr_assert_eq(table.repetitions, 5, "the next walk keeps what was for good");
+	cr_assert(snmp_report_is_from(message, sizeof message, 1, "public", 6));
+	cr_assert_not(snmp_report_is_from(message, sizeof message, 1, "publi", 5));
+	cr_assert_not(snmp_report_is_from(message, sizeof message, 1, "private", 7));
+	cr_assert_not(snmp_report_is_from(message, sizeof message, 1, "Public", 6));
+	cr_assert_not(snmp_report_is_from(message, sizeof message, 0, "public", 6));
+	cr_assert_not(snmp_report_is_from(message, sizeof message - 1, 1, "public", 6));
+	cr_assert_not(snmp_report_is_from(message, 0, 1, "public", 6));
 }
 
 /*** Timers ***/
