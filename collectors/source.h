@@ -88,6 +88,8 @@ struct source {
 	size_t n_requests;
 	char **metric; /* names of all fields of all requests, each once */
 	size_t n_metrics;
+	bool *is_optional; /* [n_metrics] */
+	char **where;      /* [n_metrics] the first selector, for messages */
 	char *help_auth;   /* what the user needs in the server, part of a sentence; or "" */
 	char *help_absent; /* what to switch on in the server, part of a sentence; or "" */
 };
@@ -169,6 +171,7 @@ struct source_answer {
 	long status;              /* HTTP's; 0: nobody knows, taken for 200 */
 	const char *content_type; /* NULL or "": nobody knows */
 	const char *location;     /* where it redirects to; NULL: nowhere */
+	const char *url;          /* what was asked, for messages; NULL: the request's path */
 };
 
 /**

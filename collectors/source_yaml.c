@@ -1,0 +1,528 @@
+/* source_yaml.c - a tree of what was laid over each other, each thing with its place. */
+#include "source_yaml.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+enum { DEPTH_MAX = 12, THINGS_MAX = 10000, FILES_MAX = 16, FILE_BYTES_MAX = 256 * 1024 };
+
+enum thing_kind { THING_TEXT, THING_LIST, THING_MAP };
+
+/* A value; in a map or list of its own under parent. */
+struct thing {
+	enum thing_kind kind;
+	char *key;  /* in a map */
+	char *text; /* THING_TEXT */
+	struct thing **child;
+	size_t n;
+	struct source_place place; /* of the key, or of the item of a list */
+};
+
+struct source_yaml {
+	struct thing root;
+	char *file[FILES_MAX];
+	size_t n_files;
+};
+
+/* One laying. */
+struct layer {
+	struct source_yaml *yaml;
+	const char *file;
+	yaml_document_t *document;
+	source_yaml_fault_fn *on_fault;
+	void *user;
+	bool is_faulty, is_out_of_memory;
+	size_t n_things;
+};
+
+static void thing_free(struct thing *thing)
+{
+	if (thing == NULL)
+		return;
+	for (size_t i = 0; i < thing->n; i++)
+		thing_free(thing->child[i]);
+	free(thing->child);
+	free(thing->key);
+	free(thing->text);
+	free(thing);
+}
+
+struct source_yaml *source_yaml_new(void)
+{
+	struct source_yaml *yaml = calloc(1, sizeof *yaml);
+
+	if (yaml != NULL)
+		yaml->root.kind = THING_MAP;
+	return yaml;
+}
+
+void source_yaml_free(struct source_yaml *yaml)
+{
+	if (yaml == NULL)
+		return;
+	for (size_t i = 0; i < yaml->root.n; i++)
+		thing_free(yaml->root.child[i]);
+	free(yaml->root.child);
+	for (size_t i = 0; i < yaml->n_files; i++)
+		free(yaml->file[i]);
+	free(yaml);
+}
+
+/*** Faults ***/
+
+static struct source_place place_of(const struct layer *layer, const yaml_mark_t *mark)
+{
+	return (struct source_place){ layer->file, mark->line + 1, mark->column + 1 };
+}
+
+static void fault(struct layer *layer, const struct source_place *place, const char *fmt, ...)
+	CR_PRINTF(3, 4);
+
+static void fault(struct layer *layer, const struct source_place *place, const char *fmt, ...)
+{
+	char text[300];
+	va_list args;
+
+	layer->is_faulty = true;
+	if (layer->on_fault == NULL)
+		return;
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	layer->on_fault(layer->user, place, text);
+}
+
+/*** Building ***/
+
+static bool is_null(const yaml_node_t *node)
+{
+	const char *text = (const char *)node->data.scalar.value;
+
+	return node->type == YAML_SCALAR_NODE &&
+	       node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+	       (*text == '\0' || strcmp(text, "~") == 0 || strcmp(text, "null") == 0);
+}
+
+static size_t find(const struct thing *map, const char *key)
+{
+	for (size_t i = 0; i < map->n; i++)
+		if (strcmp(map->child[i]->key, key) == 0)
+			return i;
+	return SIZE_MAX;
+}
+
+static bool append(struct layer *layer, struct thing *parent, struct thing *child)
+{
+	struct thing **grown = reallocarray(parent->child, parent->n + 1, sizeof(struct thing *));
+
+	if (grown == NULL) {
+		layer->is_out_of_memory = true;
+		thing_free(child);
+		return false;
+	}
+	parent->child = grown;
+	parent->child[parent->n++] = child;
+	return true;
+}
+
+static void take_away(struct thing *map, size_t i)
+{
+	thing_free(map->child[i]);
+	memmove(&map->child[i], &map->child[i + 1], (map->n - i - 1) * sizeof(struct thing *));
+	map->n--;
+}
+
+/* An empty thing for node. */
+static struct thing *thing_new(struct layer *layer, const yaml_node_t *node, const char *key)
+{
+	struct thing *thing = calloc(1, sizeof *thing);
+
+	if (thing == NULL || (key != NULL && (thing->key = strdup(key)) == NULL)) {
+		layer->is_out_of_memory = true;
+		free(thing);
+		return NULL;
+	}
+	thing->kind = node->type == YAML_MAPPING_NODE    ? THING_MAP
+		      : node->type == YAML_SEQUENCE_NODE ? THING_LIST
+							 : THING_TEXT;
+	thing->place = place_of(layer, &node->start_mark);
+	return thing;
+}
+
+static bool is_too_much(struct layer *layer, const yaml_node_t *node, size_t depth)
+{
+	const struct source_place place = place_of(layer, &node->start_mark);
+
+	if (depth > DEPTH_MAX)
+		fault(layer, &place, "more than %d lists and maps inside each other", DEPTH_MAX);
+	else if (++layer->n_things == THINGS_MAX)
+		fault(layer, &place, "more than %d values", THINGS_MAX);
+	return depth > DEPTH_MAX || layer->n_things >= THINGS_MAX;
+}
+
+static bool is_plain(struct layer *layer, const yaml_node_t *node)
+{
+	const struct source_place place = place_of(layer, &node->start_mark);
+	const char *tag = (const char *)node->tag;
+
+	if (tag != NULL && strncmp(tag, "tag:yaml.org,2002:", 18) != 0) {
+		fault(layer, &place, "the tag %.40s does not work here; remove it", tag);
+		return false;
+	}
+	if (node->type == YAML_SCALAR_NODE &&
+	    strlen((const char *)node->data.scalar.value) != node->data.scalar.length) {
+		fault(layer, &place, "the text holds a zero byte");
+		return false;
+	}
+	return true;
+}
+
+/* A key of a map as text, or NULL. */
+static const char *key_of(struct layer *layer, const yaml_node_pair_t *pair)
+{
+	const yaml_node_t *node = yaml_document_get_node(layer->document, pair->key);
+	const struct source_place place = place_of(layer, &node->start_mark);
+
+	if (!is_plain(layer, node))
+		return NULL;
+	if (node->type == YAML_SCALAR_NODE && node->data.scalar.length > 0 &&
+	    strcmp((const char *)node->data.scalar.value, "<<") != 0)
+		return (const char *)node->data.scalar.value;
+	fault(layer, &place, "a key has to be one word; merge keys (<<) do not work");
+	return NULL;
+}
+
+/* What a build() still has to do, without more parameters. */
+struct job {
+	const yaml_node_t *node;
+	size_t depth;
+	source_yaml_filter_fn *is_other; /* of the outermost map's keys */
+	void *other_user;
+};
+
+static struct thing *build(struct layer *layer, const struct job *job, const char *key);
+static void lay_map(struct layer *layer, struct thing *map, const struct job *job);
+
+static void build_list(struct layer *layer, struct thing *list, const struct job *job)
+{
+	const yaml_node_t *node = job->node;
+
+	for (const yaml_node_item_t *item = node->data.sequence.items.start;
+	     item < node->data.sequence.items.top; item++) {
+		const struct job inner = { yaml_document_get_node(layer->document, *item),
+					   job->depth + 1, NULL, NULL };
+		struct thing *child = build(layer, &inner, NULL);
+
+		if (child == NULL || !append(layer, list, child))
+			return;
+	}
+}
+
+static struct thing *build(struct layer *layer, const struct job *job, const char *key)
+{
+	const yaml_node_t *node = job->node;
+	struct thing *thing;
+
+	if (is_too_much(layer, node, job->depth) || !is_plain(layer, node))
+		return NULL;
+	thing = thing_new(layer, node, key);
+	if (thing == NULL)
+		return NULL;
+	switch (thing->kind) {
+	case THING_TEXT:
+		thing->text = strdup((const char *)node->data.scalar.value);
+		layer->is_out_of_memory |= thing->text == NULL;
+		break;
+	case THING_LIST:
+		build_list(layer, thing, job);
+		break;
+	case THING_MAP:
+		lay_map(layer, thing, job);
+		break;
+	}
+	return thing;
+}
+
+/* One key with its value over what map has of it. */
+static void lay_pair(struct layer *layer, struct thing *map, const char *key, const struct job *job)
+{
+	const size_t found = find(map, key);
+	struct thing *thing;
+
+	if (is_null(job->node)) {
+		if (found != SIZE_MAX)
+			take_away(map, found);
+		return;
+	}
+	if (found != SIZE_MAX && map->child[found]->kind == THING_MAP &&
+	    job->node->type == YAML_MAPPING_NODE) {
+		if (!is_too_much(layer, job->node, job->depth))
+			lay_map(layer, map->child[found], job);
+		return;
+	}
+	thing = build(layer, job, key);
+	if (thing == NULL)
+		return;
+	if (found == SIZE_MAX) {
+		(void)append(layer, map, thing);
+		return;
+	}
+	thing_free(map->child[found]);
+	map->child[found] = thing;
+}
+
+static bool is_twice(struct layer *layer, const yaml_node_t *map, const yaml_node_pair_t *pair,
+		     const char *key)
+{
+	const yaml_node_t *at = yaml_document_get_node(layer->document, pair->key);
+	const struct source_place place = place_of(layer, &at->start_mark);
+
+	for (const yaml_node_pair_t *other = map->data.mapping.pairs.start; other < pair; other++) {
+		const yaml_node_t *node = yaml_document_get_node(layer->document, other->key);
+
+		if (node->type != YAML_SCALAR_NODE ||
+		    strcmp((const char *)node->data.scalar.value, key) != 0)
+			continue;
+		fault(layer, &place, "key \"%.64s\" is there twice; remove one", key);
+		return true;
+	}
+	return false;
+}
+
+static void lay_map(struct layer *layer, struct thing *map, const struct job *job)
+{
+	const yaml_node_t *node = job->node;
+
+	for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+	     pair < node->data.mapping.pairs.top; pair++) {
+		const yaml_node_t *key_node = yaml_document_get_node(layer->document, pair->key);
+		const struct job inner = { yaml_document_get_node(layer->document, pair->value),
+					   job->depth + 1, NULL, NULL };
+		const char *key = key_of(layer, pair);
+		size_t at;
+
+		if (layer->n_things >= THINGS_MAX)
+			return;
+		if (key == NULL || is_twice(layer, node, pair, key) ||
+		    (job->is_other != NULL && job->is_other(job->other_user, key)))
+			continue;
+		lay_pair(layer, map, key, &inner);
+		at = find(map, key);
+		if (at != SIZE_MAX)
+			map->child[at]->place = place_of(layer, &key_node->start_mark);
+	}
+}
+
+static const char *keep_file(struct source_yaml *yaml, const char *file)
+{
+	for (size_t i = 0; i < yaml->n_files; i++)
+		if (strcmp(yaml->file[i], file) == 0)
+			return yaml->file[i];
+	if (yaml->n_files == FILES_MAX)
+		return NULL;
+	yaml->file[yaml->n_files] = strdup(file);
+	return yaml->file[yaml->n_files] != NULL ? yaml->file[yaml->n_files++] : NULL;
+}
+
+int source_yaml_lay(struct source_yaml *yaml, const char *file, yaml_document_t *document,
+		    const yaml_node_t *map, source_yaml_filter_fn *is_other, void *other_user,
+		    source_yaml_fault_fn *on_fault, void *user)
+{
+	struct layer layer = { .yaml = yaml,
+			       .file = keep_file(yaml, file),
+			       .document = document,
+			       .on_fault = on_fault,
+			       .user = user };
+	const struct job job = { map, 0, is_other, other_user };
+	struct source_place place;
+
+	if (layer.file == NULL)
+		return -ENOMEM;
+	place = place_of(&layer, &map->start_mark);
+	if (map->type != YAML_MAPPING_NODE)
+		fault(&layer, &place, "here has to be a map, key: value");
+	else
+		lay_map(&layer, &yaml->root, &job);
+	if (yaml->root.place.line == 0)
+		yaml->root.place = place;
+	if (layer.is_out_of_memory)
+		return -ENOMEM;
+	return layer.is_faulty ? -EINVAL : 0;
+}
+
+/*** Files ***/
+
+static void tell(source_yaml_fault_fn *on_fault, void *user, const struct source_place *place,
+		 const char *text)
+{
+	if (on_fault != NULL)
+		on_fault(user, place, text);
+}
+
+static int load_document(const char *file, FILE *stream, yaml_document_t *document,
+			 source_yaml_fault_fn *on_fault, void *user)
+{
+	struct source_place place = { file, 0, 0 };
+	char text[200];
+	yaml_parser_t parser;
+	int is_good;
+
+	if (!yaml_parser_initialize(&parser))
+		return -ENOMEM;
+	yaml_parser_set_input_file(&parser, stream);
+	is_good = yaml_parser_load(&parser, document);
+	if (!is_good) {
+		place.line = parser.problem_mark.line + 1;
+		place.column = parser.problem_mark.column + 1;
+		(void)snprintf(text, sizeof text, "not YAML: %s",
+			       parser.problem != NULL ? parser.problem : "?");
+		tell(on_fault, user, &place, text);
+	}
+	yaml_parser_delete(&parser);
+	return is_good ? 0 : -EINVAL;
+}
+
+static int check_size(FILE *stream)
+{
+	long len;
+
+	if (fseek(stream, 0, SEEK_END) < 0)
+		return -errno;
+	len = ftell(stream);
+	rewind(stream);
+	return len < 0 ? -errno : len > FILE_BYTES_MAX ? -EFBIG : 0;
+}
+
+int source_yaml_load(struct source_yaml *yaml, const char *file, source_yaml_filter_fn *is_other,
+		     void *other_user, source_yaml_fault_fn *on_fault, void *user)
+{
+	const struct source_place place = { file, 0, 0 };
+	FILE *stream = fopen(file, "re");
+	yaml_document_t document;
+	const yaml_node_t *root;
+	int rc = stream == NULL ? -errno : check_size(stream);
+
+	if (rc < 0) {
+		tell(on_fault, user, &place, strerrordesc_np(-rc));
+		if (stream != NULL)
+			(void)fclose(stream);
+		return rc;
+	}
+	rc = load_document(file, stream, &document, on_fault, user);
+	(void)fclose(stream);
+	if (rc < 0)
+		return rc;
+	root = yaml_document_get_root_node(&document);
+	if (root == NULL) {
+		tell(on_fault, user, &place, "the file is empty");
+		rc = -EINVAL;
+	} else {
+		rc = source_yaml_lay(yaml, file, &document, root, is_other, other_user, on_fault,
+				     user);
+	}
+	yaml_document_delete(&document);
+	return rc;
+}
+
+/*** What comes out ***/
+
+const char *source_yaml_get(const struct source_yaml *yaml, const char *key)
+{
+	const size_t at = find(&yaml->root, key);
+
+	return at != SIZE_MAX ? yaml->root.child[at]->text : NULL;
+}
+
+char *source_yaml_take(struct source_yaml *yaml, const char *key)
+{
+	const size_t at = find(&yaml->root, key);
+	char *text;
+
+	if (at == SIZE_MAX || yaml->root.child[at]->text == NULL)
+		return NULL;
+	text = yaml->root.child[at]->text;
+	yaml->root.child[at]->text = NULL;
+	take_away(&yaml->root, at);
+	return text;
+}
+
+static json_t *json_of(const struct thing *thing)
+{
+	json_t *json;
+
+	if (thing->kind == THING_TEXT)
+		return json_string(thing->text);
+	json = thing->kind == THING_MAP ? json_object() : json_array();
+	for (size_t i = 0; json != NULL && i < thing->n; i++) {
+		const struct thing *child = thing->child[i];
+		const int rc = thing->kind == THING_MAP
+				       ? json_object_set_new(json, child->key, json_of(child))
+				       : json_array_append_new(json, json_of(child));
+
+		if (rc < 0) {
+			json_decref(json);
+			return NULL;
+		}
+	}
+	return json;
+}
+
+char *source_yaml_text(const struct source_yaml *yaml)
+{
+	json_t *json = json_of(&yaml->root);
+	char *text = json != NULL ? json_dumps(json, JSON_COMPACT) : NULL;
+
+	json_decref(json);
+	return text;
+}
+
+/* Does key stand at the start of a pointer, its escapes undone? */
+static bool is_token(const char *pointer, size_t len, const char *key)
+{
+	size_t i = 0;
+
+	for (; i < len && *key != '\0'; i++, key++) {
+		char letter = pointer[i];
+
+		if (letter == '~' && i + 1 < len)
+			letter = pointer[++i] == '0' ? '~' : '/';
+		if (letter != *key)
+			return false;
+	}
+	return i == len && *key == '\0';
+}
+
+static const struct thing *step(const struct thing *thing, const char *token, size_t len)
+{
+	size_t index;
+
+	if (thing->kind == THING_LIST) {
+		index = strtoul(token, NULL, 10);
+		return index < thing->n ? thing->child[index] : NULL;
+	}
+	for (size_t i = 0; thing->kind == THING_MAP && i < thing->n; i++)
+		if (is_token(token, len, thing->child[i]->key))
+			return thing->child[i];
+	return NULL;
+}
+
+struct source_place source_yaml_place(const struct source_yaml *yaml, const char *pointer)
+{
+	const struct thing *thing = &yaml->root, *next;
+
+	while (*pointer == '/') {
+		const size_t len = strcspn(pointer + 1, "/");
+
+		next = step(thing, pointer + 1, len);
+		if (next == NULL)
+			break;
+		thing = next;
+		pointer += 1 + len;
+	}
+	return thing->place;
+}
