@@ -30,17 +30,16 @@ TestSuite(snmp_v3, .init = begin_v3, .fini = end_v3, .timeout = 60);
 /* One agent, one target, a user; settings: up to three more, NULL-terminated. */
 static void setup_named(const char *user, const char *const *more)
 {
-	const char *settings[16] = { JVM, "version=3", user };
-	char err[256];
+	const char *settings[16] = { "version=3", user }, *err;
 
 	for (size_t i = 0; more != NULL && more[i] != NULL; i++)
-		settings[3 + i] = more[i];
+		settings[2 + i] = more[i];
 	if (fake == NULL) {
 		fake = fake_snmp_new(FAKE_NORMAL);
 		fake_snmp_jvm(fake, 100, 400, 1000);
 	}
-	host = collector_host_open(&cr_collector_1, "test", settings, err, sizeof err);
-	cr_assert_not_null(host, "%s", err);
+	err = try_open(JVM, settings);
+	cr_assert_null(err, "%s", err);
 	target = collector_host_add(host, "ms1", fake_snmp_endpoint(fake), false);
 }
 
@@ -223,13 +222,12 @@ Test(snmp_v3, takes_no_open_answer_to_an_encrypted_question)
 
 static void expect_refusal(const char *const *more, const char *text)
 {
-	const char *settings[16] = { JVM, "version=3" };
-	char err[256];
+	const char *settings[16] = { "version=3" }, *err;
 
 	for (size_t i = 0; more[i] != NULL; i++)
-		settings[2 + i] = more[i];
-	host = collector_host_open(&cr_collector_1, "test", settings, err, sizeof err);
-	cr_assert_null(host, "%s", text);
+		settings[1 + i] = more[i];
+	err = try_open(JVM, settings);
+	cr_assert_not_null(err, "%s", text);
 	cr_assert_not_null(strstr(err, text), "%s", err);
 }
 
@@ -266,20 +264,18 @@ Test(snmp_v3, refuses_a_password_that_is_too_short_or_open_to_others)
 
 Test(snmp_v3, knows_a_user_of_version_3_only)
 {
-	const char *settings[] = { JVM, community_setting, "user=poller", NULL };
-	char err[256];
+	const char *more[] = { community_setting, "user=poller", NULL };
+	const char *err = try_open(JVM, more);
 
-	host = collector_host_open(&cr_collector_1, "test", settings, err, sizeof err);
-	cr_assert_null(host);
+	cr_assert_not_null(err);
 	cr_assert_not_null(strstr(err, "user: set version to 3"), "%s", err);
 }
 
 Test(snmp_v3, refuses_version_1_for_64_bit_counters)
 {
-	const char *settings[] = { JVM, community_setting, "version=1", "counter64=true", NULL };
-	char err[256];
+	const char *more[] = { community_setting, "version=1", NULL };
+	const char *err = try_open(JVM, more);
 
-	host = collector_host_open(&cr_collector_1, "test", settings, err, sizeof err);
-	cr_assert_null(host);
+	cr_assert_not_null(err);
 	cr_assert_not_null(strstr(err, "version 1 has no 64-bit counters"), "%s", err);
 }
