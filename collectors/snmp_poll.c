@@ -108,6 +108,19 @@ static enum snmp_verdict fail_request(struct snmp_poll *poll, enum cr_why why, c
 	return next_request(poll);
 }
 
+/* Has the agent none of the scalars of the source's one request? */
+static bool has_nothing(const struct snmp_poll *poll)
+{
+	const struct source_request *request = &poll->source->request[poll->request];
+
+	if (request->format != SOURCE_SNMP_GET || poll->source->n_requests > 1)
+		return false;
+	for (size_t i = 0; i < request->n_oids; i++)
+		if (poll->walk.cells.cell[i].kind != SOURCE_CELL_NONE)
+			return false;
+	return true;
+}
+
 /* What a step of the walk said. */
 static enum snmp_verdict go_on(struct snmp_poll *poll, int code, const char *text)
 {
@@ -117,6 +130,11 @@ static enum snmp_verdict go_on(struct snmp_poll *poll, int code, const char *tex
 		return SNMP_PENDING;
 	if (code < 0)
 		return fail_request(poll, CR_REPLY, "%s", text);
+	if (has_nothing(poll))
+		return fail_request(poll, CR_ABSENT,
+				    "the agent has nothing of what was asked for%s%s",
+				    poll->source->help_absent[0] != '\0' ? "; " : "",
+				    poll->source->help_absent);
 	if (source_extract_cells(poll->sample, poll->request, cells->cell, cells->n_rows) == 0)
 		poll->n_good++;
 	return next_request(poll);
