@@ -111,6 +111,7 @@ const char *words_why(enum cr_why why)
 	entry("requests_total", "requests served since the server's start") \
 	entry("request_errors_total", "requests that failed since the server's start") \
 	entry("sessions", "open HTTP sessions") \
+	entry("running", "1 if the server says that it is running, 0 if it is in another state") \
 	entry("host_memory_free_bytes", "free physical memory of the server's host") \
 	entry("cpu_load_ratio", "CPU use of the server's host, 0 .. 1")
 #define ROW(name, help) { name, help },
