@@ -162,8 +162,8 @@ static void on_fault(void *user, const char *pointer, const char *text)
 	struct told *told = user;
 
 	if (!told->is_told)
-		(void)snprintf(told->err, told->err_len, "%s%s%s", pointer + (*pointer == '/'),
-			       *pointer ? ": " : "", text);
+		(void)snprintf(told->err, told->err_len, "%s%s%s", text, *pointer ? ", at " : "",
+			       pointer);
 	told->is_told = true;
 }
 
