@@ -21,7 +21,7 @@
 
 static const char usage[] =
 	"usage: callrouterd [-c FILE] [--run-dir DIR] [--state-dir DIR] [--plugins-dir DIR]...\n"
-	"                   [--log-level error|warn|info|debug] [--check]\n"
+	"                   [--profiles-dir DIR]... [--log-level error|warn|info|debug] [--check]\n"
 	"       callrouterd --check-plugin FILE.so [NAME=VALUE]...\n"
 	"  -c, --config FILE      configuration (" DEFAULT_CONFIG ")\n"
 	"      --run-dir DIR      snapshot, counters and control socket (" DEFAULT_RUN_DIR ")\n"
@@ -29,6 +29,8 @@ static const char usage[] =
 	")\n"
 	"      --plugins-dir DIR  plugins; may be repeated, of two with one name the later wins\n"
 	"                         (" CALLROUTER_PLUGINS_DIR " and " ETC_PLUGINS_DIR ")\n"
+	"      --profiles-dir DIR profiles of sources; may be repeated, the later wins\n"
+	"                         (" CALLROUTER_PROFILES_DIR " and /etc/callrouter/profiles)\n"
 	"      --log-level LEVEL  (info)\n"
 	"      --check            check the configuration and its plugins, start nothing\n"
 	"      --check-plugin F   load F in a process of its own and try it\n"
@@ -48,6 +50,7 @@ enum {
 	OPT_RUN_DIR = 256,
 	OPT_STATE_DIR,
 	OPT_PLUGINS_DIR,
+	OPT_PROFILES_DIR,
 	OPT_CHECK,
 	OPT_CHECK_PLUGIN,
 	OPT_LEVEL,
@@ -59,6 +62,7 @@ static const struct option long_options[] = {
 	{ "run-dir", required_argument, NULL, OPT_RUN_DIR },
 	{ "state-dir", required_argument, NULL, OPT_STATE_DIR },
 	{ "plugins-dir", required_argument, NULL, OPT_PLUGINS_DIR },
+	{ "profiles-dir", required_argument, NULL, OPT_PROFILES_DIR },
 	{ "log-level", required_argument, NULL, OPT_LEVEL },
 	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "check-plugin", required_argument, NULL, OPT_CHECK_PLUGIN },
@@ -103,6 +107,12 @@ static int parse_one(struct command_line *line, int option)
 	case OPT_PLUGINS_DIR:
 		line->options.plugins_dir[line->options.n_plugins_dirs++] = optarg;
 		return -1;
+	case OPT_PROFILES_DIR:
+		if (profiles_add(&line->options.profiles, optarg) == 0)
+			return -1;
+		(void)fprintf(stderr, "callrouterd: --profiles-dir %s: more than %d of them\n",
+			      optarg, PROFILES_DIRS_MAX);
+		return EXIT_USAGE;
 	case OPT_LEVEL:
 		return parse_level(optarg, &line->level) ? -1 : EXIT_USAGE;
 	case OPT_CHECK:
@@ -142,6 +152,8 @@ static int parse(struct command_line *line, int argc, char **argv)
 		line->options.plugins_dir[line->options.n_plugins_dirs++] = installed;
 		line->options.plugins_dir[line->options.n_plugins_dirs++] = etc;
 	}
+	if (line->options.profiles.n == 0 && profiles_add_usual(&line->options.profiles) < 0)
+		status = EXIT_FAILURE;
 	return status;
 }
 
@@ -153,7 +165,8 @@ static int check_config(const struct command_line *line)
 	struct config_report report = { 0 };
 	struct config *config = NULL;
 	struct err err = { 0 };
-	const struct config_plugins plugins = { catalogue_options, &catalogue, catalogue_accepts };
+	const struct config_plugins plugins = { catalogue_options, &catalogue, catalogue_accepts,
+						&line->options.profiles };
 	int failed;
 
 	catalogue_open(&catalogue, NULL, line->options.plugins_dir, line->options.n_plugins_dirs,
@@ -297,6 +310,7 @@ int main(int argc, char **argv)
 			 : line.only_check   ? check_config(&line)
 					     : run(&line);
 	}
+	profiles_fini(&line.options.profiles);
 	free(line.options.plugins_dir);
 	return status;
 }
