@@ -214,10 +214,13 @@ static struct snmp_poll *take_poll(struct snmp_shared *shared)
 {
 	struct snmp_poll *poll = SLIST_FIRST(&shared->polls);
 
-	if (poll == NULL)
-		return snmp_poll_new(shared->settings.source, &shared->settings.access);
-	SLIST_REMOVE_HEAD(&shared->polls, next);
-	shared->n_polls--;
+	if (poll != NULL) {
+		SLIST_REMOVE_HEAD(&shared->polls, next);
+		shared->n_polls--;
+	} else {
+		poll = snmp_poll_new(shared->settings.source, &shared->settings.access);
+	}
+	shared->n_polling += poll != NULL;
 	return poll;
 }
 
@@ -241,6 +244,7 @@ void snmp_agent_end(struct snmp_agent *agent)
 	if (poll == NULL)
 		return;
 	agent->poll = NULL;
+	shared->n_polling--;
 	snmp_poll_end(poll);
 	set_idle(agent, agent->is_open);
 	if (shared->n_polls >= POLLS_KEPT) {

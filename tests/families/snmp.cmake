@@ -8,10 +8,11 @@ set(snmp_lab tests/lab/fake_snmp.c tests/lab/fake_ber.c tests/lab/collector_host
 set(snmp_libs source_yaml source PkgConfig::netsnmp m)
 unit_test(snmp_parts SOURCES ${snmp_parts} LIBS PkgConfig::netsnmp)
 unit_test(snmp_walk SOURCES ${snmp_parts} LIBS PkgConfig::netsnmp)
-foreach(name snmp snmp_faults snmp_v3)
+foreach(name snmp snmp_faults snmp_hostile snmp_profiles snmp_v3)
 	unit_test(${name} SOURCES ${snmp_collector} ${snmp_lab} LIBS ${snmp_libs})
 	target_compile_definitions(test_${name} PRIVATE
-		LAB_PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles")
+		LAB_PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles"
+		LAB_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
 endforeach()
 
 add_executable(weblogic_agent lab/weblogic_agent.c)
