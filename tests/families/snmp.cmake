@@ -24,4 +24,12 @@ target_compile_definitions(poll_once PRIVATE
 set_target_properties(weblogic_agent poll_once PROPERTIES
 	RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lab)
 
+# An AgentX subagent, and simulated agents.
+pkg_check_modules(netsnmp_agent REQUIRED IMPORTED_TARGET netsnmp-agent)
+add_executable(jvm_subagent lab/jvm_subagent.c)
+target_link_libraries(jvm_subagent PRIVATE callrouter_flags PkgConfig::netsnmp_agent)
+set_target_properties(jvm_subagent PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lab)
+
 scene_test(snmp)
+scene_test(snmp_v3)
+scene_test(snmp_agents)
