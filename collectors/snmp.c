@@ -255,9 +255,11 @@ static void enqueue(struct snmp *snmp, struct cr_target *target)
 
 static void start_queued(struct snmp *snmp, int64_t now_ns)
 {
+	const struct snmp_settings *settings = &snmp->shared.settings;
 	struct snmp_agent *agent;
 
-	while (snmp->n_fresh < snmp->shared.settings.max_inflight) {
+	while (snmp->n_fresh < settings->max_inflight &&
+	       snmp->shared.n_polling < settings->max_open) {
 		agent = TAILQ_FIRST(&snmp->waiting);
 		if (agent == NULL)
 			agent = TAILQ_FIRST(&snmp->suspects);

@@ -10,6 +10,7 @@
 #define RESOLVE_WAIT (30000 * MS)
 #define SILENT_MAX   3   /* polls without an answer; then version 3 asks who is there */
 #define POLLS_KEPT   128 /* idle ones */
+#define USERS_KEPT   256 /* of version 3, between polls */
 
 void snmp_shared_fini(struct snmp_shared *shared)
 {
@@ -214,10 +215,13 @@ static struct snmp_poll *take_poll(struct snmp_shared *shared)
 {
 	struct snmp_poll *poll = SLIST_FIRST(&shared->polls);
 
-	if (poll == NULL)
-		return snmp_poll_new(shared->settings.source, &shared->settings.access);
-	SLIST_REMOVE_HEAD(&shared->polls, next);
-	shared->n_polls--;
+	if (poll != NULL) {
+		SLIST_REMOVE_HEAD(&shared->polls, next);
+		shared->n_polls--;
+	} else {
+		poll = snmp_poll_new(shared->settings.source, &shared->settings.access);
+	}
+	shared->n_polling += poll != NULL;
 	return poll;
 }
 
@@ -241,7 +245,10 @@ void snmp_agent_end(struct snmp_agent *agent)
 	if (poll == NULL)
 		return;
 	agent->poll = NULL;
+	shared->n_polling--;
 	snmp_poll_end(poll);
+	if (shared->n_open > USERS_KEPT)
+		snmp_link_rest(&agent->link);
 	set_idle(agent, agent->is_open);
 	if (shared->n_polls >= POLLS_KEPT) {
 		snmp_poll_free(poll);

@@ -27,7 +27,7 @@ struct snmp_shared {
 	struct snmp_agents idle;       /* not being polled, but open: the longest idle first */
 	size_t n_open;                 /* sockets */
 	SLIST_HEAD(, snmp_poll) polls; /* for reuse */
-	size_t n_polls;
+	size_t n_polls, n_polling;     /* idle ones, those under way */
 };
 
 struct snmp_agent {

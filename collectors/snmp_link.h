@@ -70,6 +70,9 @@ void snmp_link_close(struct snmp_link *link);
 /** Close it and forget the engine: it is asked for anew. [own] */
 void snmp_link_forget(struct snmp_link *link, const struct snmp_access *access);
 
+/** Nothing will be sent for some time. [own] */
+void snmp_link_rest(const struct snmp_link *link);
+
 /** A TCP connection has been made (0) or not (a negative errno value). [own] */
 int snmp_link_connected(struct snmp_link *link);
 

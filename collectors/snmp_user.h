@@ -40,7 +40,15 @@ int snmp_user_make_key(struct snmp_user *user, bool is_private, const char *pass
 void snmp_user_enter(const struct snmp_user *user, const struct snmp_engine *engine,
 		     netsnmp_session *session);
 
-/** Make net-snmp forget the user at this engine, and what it knows of the engine's clock. [own] */
+/** Make sure that net-snmp knows the user of this open session at this engine. [own] */
+void snmp_user_renew(const struct snmp_user *user, const struct snmp_engine *engine,
+		     netsnmp_session *session);
+
+/** Make net-snmp forget the user at this engine. It looks through all users for each message, so
+ * that thousands of engines would cost more than the messages do. [own] */
+void snmp_user_remove(const struct snmp_user *user, const struct snmp_engine *engine);
+
+/** The same, and what it knows of the engine's clock. [own] */
 void snmp_user_forget(const struct snmp_user *user, const struct snmp_engine *engine);
 
 #endif

@@ -1,5 +1,9 @@
 /* test_snmp_v3.c - SNMP version 3 as far as it needs no key: discovery, lost engines, complaints.
  * Keys, clocks and ciphers are tried with a real agent: scenes/snmp_v3.sh. */
+#include <net-snmp/net-snmp-config.h>
+
+#include <net-snmp/net-snmp-includes.h>
+
 #include "lab/snmp_bench.h"
 
 static char password[64], auth_setting[96], priv_setting[96];
@@ -159,6 +163,81 @@ Test(snmp_v3, keeps_the_engine_of_an_agent_that_was_silent_once)
 		expect_good();
 	}
 	cr_assert_eq(fake_snmp_discoveries(fake), 1);
+}
+
+/*** Many ***/
+
+#define ENGINES 12
+
+static struct fake_snmp *engines[ENGINES];
+
+static void free_engines(void)
+{
+	for (int i = 0; i < ENGINES; i++)
+		fake_snmp_free(engines[i]);
+}
+
+static void expect_all_good(void)
+{
+	cr_assert_eq(collector_host_poll(host, LONG_MS * CH_MS, 20000 * CH_MS), 0);
+	for (int i = 0; i <= ENGINES; i++)
+		cr_assert_eq(collector_host_last(host, i)->state, COLLECTOR_GOOD, "%d: %s", i,
+			     collector_host_last(host, i)->text);
+}
+
+Test(snmp_v3, keeps_to_itself_what_happens_to_one_of_many_engines, .fini = free_engines)
+{
+	setup_user(NULL);
+	for (int i = 0; i < ENGINES; i++) {
+		engines[i] = fake_snmp_new(FAKE_NORMAL);
+		fake_snmp_engine(engines[i], (uint8_t)(10 + i));
+		fake_snmp_jvm(engines[i], 100, 400, 1000);
+		collector_host_add(host, "ms1", fake_snmp_endpoint(engines[i]), false);
+	}
+	expect_all_good();
+	for (int i = 0; i < 3 * ENGINES; i++) {
+		/* The first, the last, and those between lose their state in turn. */
+		fake_snmp_engine(engines[i * 5 % ENGINES], (uint8_t)(60 + i));
+		expect_all_good();
+		cr_assert_eq(n_values(), 3 * (ENGINES + 1));
+	}
+	for (int i = 0; i < ENGINES; i++)
+		cr_assert_eq(fake_snmp_discoveries(engines[i]), 4,
+			     "one each, and three for new ones");
+}
+
+/* The key that net-snmp holds for the user at the fake's engine. */
+static void read_key(u_char key[USM_AUTH_KU_LEN])
+{
+	static const u_char engine[] = { 0x80, 0, 0, 0, 4, 'f', 'a', 'k', 1 };
+	const struct usmUser *user = usm_get_user(engine, sizeof engine, "poller");
+
+	cr_assert_not_null(user);
+	cr_assert_eq(user->authKeyLen, 20);
+	memcpy(key, user->authKey, 20);
+}
+
+Test(snmp_v3, uses_a_corrected_password_at_an_engine_that_it_knows_already)
+{
+	const char *more[] = { "auth=sha", auth_setting, NULL };
+	u_char old[USM_AUTH_KU_LEN], new[USM_AUTH_KU_LEN];
+	FILE *file;
+
+	setup_user(more);
+	poll_for(SHORT_MS);
+	collector_host_start(host, target, SHORT_MS * CH_MS);
+	collector_host_run(host, 20 * CH_MS);
+	read_key(old);
+	collector_host_close(host);
+	file = fopen(password, "w");
+	cr_assert_not_null(file);
+	fputs("battery staple\n", file);
+	fclose(file);
+	setup_user(more);
+	collector_host_start(host, target, SHORT_MS * CH_MS);
+	collector_host_run(host, 20 * CH_MS);
+	read_key(new);
+	cr_assert_arr_neq(new, old, 20);
 }
 
 /*** Complaints ***/

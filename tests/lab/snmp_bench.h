@@ -60,18 +60,24 @@ static inline void end(void)
 	unlink(community);
 }
 
-/* Open an instance for a profile, or for keys in YAML ("format: ..."), with settings more. Returns
- * what it says if it does not open, else NULL. */
+/* Open an instance for a profile, for keys in YAML ("format: ..."), or for "PROFILE KEYS", with
+ * settings more. Returns what it says if it does not open, else NULL. */
 static inline const char *try_open(const char *profile, const char *const *more)
 {
 	static char err[512];
 	const char *settings[LAB_SETTINGS_MAX + 16] = { NULL };
-	struct lab_profile *known =
-		strchr(profile, ':') != NULL
-			? lab_profile_new(&cr_collector_1, NULL, profile, err, sizeof err)
-			: lab_profile_new(&cr_collector_1, profile, NULL, err, sizeof err);
+	const size_t len = strcspn(profile, " :");
+	const bool has_name = profile[len] != ':';
+	char name[64];
+	struct lab_profile *known;
 	size_t n = 0;
 
+	snprintf(name, sizeof name, "%.*s", (int)len, profile);
+	known = lab_profile_new(&cr_collector_1, has_name ? name : NULL,
+				profile[len] == '\0' ? NULL
+				: has_name           ? profile + len + 1
+						     : profile,
+				err, sizeof err);
 	if (known == NULL)
 		return err;
 	for (; n < LAB_SETTINGS_MAX && known->setting[n] != NULL; n++)
