@@ -167,7 +167,7 @@ void probe_show_sample(const struct probe_page *page, const struct source_sample
 		print_row(page, &sample->row[i]);
 	print_notes(page, sample);
 	if (rc == 0)
-		(void)fprintf(page->out, "\ngood: %zu figures of %zu servers\n", sample->n_found,
+		(void)fprintf(page->out, "\ngood: %zu figures, %zu rows\n", sample->n_found,
 			      sample->n_rows);
 	else
 		(void)fprintf(page->out, "\nfailed: %s: %s\n", words_why(sample->why),

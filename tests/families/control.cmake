@@ -15,6 +15,7 @@ unit_test(report_lists SOURCES ${report} LIBS PkgConfig::jansson m)
 set(ctl daemon/ctl_common.c daemon/ctl_status.c daemon/ctl_table.c daemon/ctl_watch.c)
 unit_test(ctl SOURCES ${ctl} daemon/control_ask.c ${words} LIBS PkgConfig::jansson)
 target_compile_definitions(test_ctl PRIVATE DOCS_DIR="${CMAKE_SOURCE_DIR}/docs")
-unit_test(ctl_commands SOURCES ${ctl} daemon/ctl_check.c daemon/ctl_plugins.c daemon/ctl_servers.c
+unit_test(ctl_commands SOURCES ${ctl} daemon/ctl_check.c daemon/ctl_line.c daemon/ctl_plugins.c
+	daemon/ctl_profile.c daemon/ctl_source.c daemon/profiles.c daemon/ctl_servers.c
 	daemon/ctl_simple.c ${control}
 	LIBS PkgConfig::libevent_core PkgConfig::jansson)
