@@ -3,7 +3,7 @@ set(config daemon/config.c daemon/config_expand.c daemon/config_options.c daemon
 	daemon/config_servers.c daemon/config_services.c daemon/config_sources.c daemon/config_walk.c
 	daemon/config_yaml.c)
 set(middle daemon/assemble.c daemon/roster.c daemon/seats.c daemon/generation.c daemon/stage.c
-	daemon/derive.c daemon/servers.c daemon/servers_get.c daemon/servers_operator.c daemon/statefile.c ${config}
+	daemon/derive.c daemon/servers.c daemon/servers_get.c daemon/servers_put.c daemon/servers_operator.c daemon/statefile.c ${config}
 	tests/fake_ranker.c core/plugin.c core/elf.c core/boot.c core/counters.c core/counters_quarantine.c core/counters_daemon.c
 	core/image.c core/log.c core/option.c core/runfile.c core/text.c core/view.c core/words.c
 	core/err.c)

@@ -1,5 +1,5 @@
 # What is known of the servers, and the polling of sources.
-set(servers daemon/derive.c daemon/servers.c daemon/servers_get.c daemon/servers_operator.c daemon/statefile.c
+set(servers daemon/derive.c daemon/servers.c daemon/servers_get.c daemon/servers_put.c daemon/servers_operator.c daemon/statefile.c
 	core/err.c core/log.c core/text.c)
 set(poller daemon/poller.c daemon/poller_callbacks.c daemon/poller_round.c daemon/poller_schedule.c
 	daemon/poller_source.c daemon/poller_thread.c daemon/config.c daemon/config_expand.c
