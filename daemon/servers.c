@@ -16,16 +16,6 @@
 #define METRIC_NAME_MAX 63
 #define WEIGHT_MAX      100
 
-static const char *const heap_names[HEAP_COUNT] = {
-	[HEAP_FREE] = "jvm_heap_free_bytes",
-	[HEAP_USED] = "jvm_heap_used_bytes",
-	[HEAP_SIZE] = "jvm_heap_size_bytes",
-	[HEAP_MAX] = "jvm_heap_max_bytes",
-	[HEAP_AVAILABLE] = "jvm_heap_available_bytes",
-	[HEAP_USED_AFTER_GC] = "jvm_heap_used_after_gc_bytes",
-	[HEAP_FREE_AFTER_GC] = "jvm_heap_free_after_gc_bytes",
-};
-
 static int compare_names(const void *a, const void *b)
 {
 	const struct server *const *left = a, *const *right = b;
@@ -85,7 +75,7 @@ static void unlock_and_ring(struct servers *servers)
 static bool make_heap_metrics(struct servers *servers)
 {
 	for (size_t i = 0; i < HEAP_COUNT; i++)
-		if (servers_metric(servers, heap_names[i]) != (int)i)
+		if (servers_metric(servers, derive_names[i]) != (int)i)
 			return false;
 	return true;
 }

@@ -34,6 +34,7 @@ struct servers_entry {
 	bool weight_is_set;                    /* by the operator */
 	double value[SERVERS_METRICS_MAX];     /* NaN: never measured; derived ones included */
 	int64_t taken_ns[SERVERS_METRICS_MAX]; /* 0: never */
+	unsigned contradictions; /* DERIVE_ bits of figures that cannot be true together */
 	uint64_t rejected[SERVERS_REJECTS];
 	uint64_t polls, failures; /* of all sources */
 	char error[160]; /* of the last poll if that failed, "source: why: text"; else "" */
@@ -105,11 +106,7 @@ int servers_weight(struct servers *servers, const char *server, uint32_t weight,
 size_t servers_count(struct servers *servers);
 
 /**
- * Copy one server's state, derived metrics filled in. Derivation in this order, each only where the
- * value is missing or older than its parts; a derived value has the oldest time of its parts:
- *   jvm_heap_free_bytes = max(0, size - used); jvm_heap_used_bytes = max(0, size - free);
- *   jvm_heap_available_bytes = max(0, (max, or size if max is unknown) - used);
- *   jvm_heap_free_after_gc_bytes = max(0, (max, or size if max is unknown) - used after gc).
+ * Copy one server's state, derived metrics filled in (derive.h).
  * Returns false if index is out of range. [main]
  */
 bool servers_get(struct servers *servers, size_t index, struct servers_entry *out);

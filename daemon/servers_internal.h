@@ -4,20 +4,9 @@
 
 #include <pthread.h>
 
+#include "derive.h"
 #include "servers.h"
 #include "servers_operator.h"
-
-/** The metrics of the derivations, at fixed places. */
-enum {
-	HEAP_FREE,
-	HEAP_USED,
-	HEAP_SIZE,
-	HEAP_MAX,
-	HEAP_AVAILABLE,
-	HEAP_USED_AFTER_GC,
-	HEAP_FREE_AFTER_GC,
-	HEAP_COUNT
-};
 
 /** One value of one metric. */
 struct sample {
