@@ -169,10 +169,10 @@ static void note_rejected(const struct absorb *absorb, const char *row,
 {
 	char text[SOURCE_TEXT_LEN];
 
-	if (sum->reject != SOURCE_TAKEN)
-		(void)snprintf(text, sizeof text, "%s", sum->text);
-	else if (reject == SOURCE_MANY)
+	if (reject == SOURCE_MANY)
 		(void)snprintf(text, sizeof text, "%zu at %.60s", sum->n, slot->where);
+	else if (sum->reject != SOURCE_TAKEN)
+		(void)snprintf(text, sizeof text, "%s", sum->text);
 	else
 		(void)snprintf(text, sizeof text, "%.15g", value);
 	source_sample_note(absorb->sample, row, slot->metric, CR_VALUE, "%s: %s: %.40s: %s",

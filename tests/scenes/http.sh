@@ -6,10 +6,10 @@ scene_begin http
 poll_once=$BUILD/lab/poll_once
 heapd=$BUILD/tests/heapd
 
-# poll URL OPTION=VALUE...: prints what the collector puts.
+# poll URL OPTION=VALUE...: prints what the collector puts. $keys: laid over the profile.
 poll()
 {
-	"$poll_once" -n ms1 -t 10000 "$PLUGINS/http.so" "$@" 2>"$SCENE/poll.log"
+	"$poll_once" -n ms1 -t 10000 ${keys:+-k "$keys"} "$PLUGINS/http.so" "$@" 2>"$SCENE/poll.log"
 }
 
 # figure METRIC: its value, of poll's lines on standard input.
@@ -124,7 +124,8 @@ cd "$SCENE" || exit
 scene_spawn tls openssl s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem -HTTP
 scene_wait 10 'grep -q ^ACCEPT "$SCENE/tls.log"'
 tls=https://127.0.0.1:$(sed -n 's/^ACCEPT 127.0.0.1://p' tls.log)
-page=(profile=tomcat-status path=/status.xml)
+page=(profile=tomcat-status)
+keys='{ path: /status.xml }'
 
 refused "its certificate is not trusted (see ca_file): SSL certificate problem: self-signed" \
 	"$tls" "${page[@]}"
