@@ -219,7 +219,7 @@ static void read_key(u_char key[USM_AUTH_KU_LEN])
 
 Test(snmp_v3, uses_a_corrected_password_at_an_engine_that_it_knows_already)
 {
-	const char *more[] = { "auth=sha", auth_setting, NULL };
+	const char *more[] = { "auth_protocol=sha", auth_setting, NULL };
 	u_char old[USM_AUTH_KU_LEN], new[USM_AUTH_KU_LEN];
 	FILE *file;
 
@@ -252,7 +252,9 @@ static void expect_complaint(unsigned int complaint, const char *text)
 Test(snmp_v3, says_in_clear_words_what_the_agent_does_not_like)
 {
 	setup_user(NULL);
-	expect_complaint(1, "does not offer noAuthNoPriv to user poller: set auth and priv");
+	expect_complaint(
+		1,
+		"does not offer noAuthNoPriv to user poller: set auth_protocol and priv_protocol");
 	expect_complaint(3, "knows no user poller");
 	expect_complaint(5, "refuses the key of user poller: wrong auth_password_file");
 	expect_complaint(6, "cannot decrypt what user poller says: wrong priv_password_file");
@@ -278,7 +280,8 @@ Test(snmp_v3, tells_of_an_unknown_user)
 
 Test(snmp_v3, tells_a_wrong_key_of_privacy_from_a_dead_agent)
 {
-	const char *more[] = { "auth=sha-256", auth_setting, "priv=aes", priv_setting, NULL };
+	const char *more[] = { "auth_protocol=sha-256", auth_setting, "priv_protocol=aes",
+			       priv_setting, NULL };
 
 	setup_user(more);
 	fake_snmp_mode(fake, FAKE_MUTE_USER, 0);
@@ -291,7 +294,7 @@ Test(snmp_v3, tells_a_wrong_key_of_privacy_from_a_dead_agent)
 Test(snmp_v3, takes_no_open_answer_to_an_encrypted_question)
 {
 	/* The fake answers without a key what was asked with one. */
-	const char *more[] = { "auth=sha", auth_setting, NULL };
+	const char *more[] = { "auth_protocol=sha", auth_setting, NULL };
 
 	setup_user(more);
 	expect_bad(SHORT_MS, CR_TIMEOUT, "is SNMP v3 spoken there?");
@@ -313,18 +316,20 @@ static void expect_refusal(const char *const *more, const char *text)
 Test(snmp_v3, says_which_settings_do_not_go_together)
 {
 	expect_refusal((const char *[]){ NULL }, "version 3 needs a user");
-	expect_refusal((const char *[]){ "user=a", "priv=aes", NULL }, "priv needs auth");
-	expect_refusal((const char *[]){ "user=a", "auth=sha", NULL },
-		       "auth is set, so auth_password_file must be given");
-	expect_refusal((const char *[]){ "user=a", "auth=sha", auth_setting, "priv=aes", NULL },
-		       "priv is set, so priv_password_file must be given");
+	expect_refusal((const char *[]){ "user=a", "priv_protocol=aes", NULL },
+		       "priv_protocol needs auth_protocol");
+	expect_refusal((const char *[]){ "user=a", "auth_protocol=sha", NULL },
+		       "auth_protocol is set, so auth_password_file must be given");
+	expect_refusal((const char *[]){ "user=a", "auth_protocol=sha", auth_setting,
+					 "priv_protocol=aes", NULL },
+		       "priv_protocol is set, so priv_password_file must be given");
 	expect_refusal((const char *[]){ "user=012345678901234567890123456789012", NULL },
 		       "user: more than 32 letters");
 	expect_refusal((const char *[]){ "user=a", "engine_id=80000000", NULL },
 		       "write 5 to 32 bytes in hexadecimal");
 	expect_refusal((const char *[]){ "user=a", "engine_id=800000000g", NULL },
 		       "write 5 to 32 bytes in hexadecimal");
-	expect_refusal((const char *[]){ "user=a", "auth=md5", NULL }, "sha-256");
+	expect_refusal((const char *[]){ "user=a", "auth_protocol=md5", NULL }, "sha-256");
 }
 
 Test(snmp_v3, refuses_a_password_that_is_too_short_or_open_to_others)
@@ -334,10 +339,10 @@ Test(snmp_v3, refuses_a_password_that_is_too_short_or_open_to_others)
 	cr_assert_not_null(file);
 	fputs("horse\n", file);
 	fclose(file);
-	expect_refusal((const char *[]){ "user=a", "auth=sha", auth_setting, NULL },
+	expect_refusal((const char *[]){ "user=a", "auth_protocol=sha", auth_setting, NULL },
 		       "the password has less than 8 letters");
 	chmod(password, 0604);
-	expect_refusal((const char *[]){ "user=a", "auth=sha", auth_setting, NULL },
+	expect_refusal((const char *[]){ "user=a", "auth_protocol=sha", auth_setting, NULL },
 		       "others can use it: chmod o= ");
 }
 
