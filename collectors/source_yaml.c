@@ -1,5 +1,5 @@
-/* source_yaml.c - a tree of what was laid over each other, each thing with its place. */
-#include "source_yaml.h"
+/* source_yaml.c - lays YAML over a tree of what was laid before, each thing with its place. */
+#include "source_thing.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -7,27 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
-enum { DEPTH_MAX = 12, THINGS_MAX = 10000, FILES_MAX = 16, FILE_BYTES_MAX = 256 * 1024 };
-
-enum thing_kind { THING_TEXT, THING_LIST, THING_MAP };
-
-/* A value; in a map or list of its own under parent. */
-struct thing {
-	enum thing_kind kind;
-	char *key;  /* in a map */
-	char *text; /* THING_TEXT */
-	struct thing **child;
-	size_t n;
-	struct source_place place; /* of the key, or of the item of a list */
-};
-
-struct source_yaml {
-	struct thing root;
-	char *file[FILES_MAX];
-	size_t n_files;
-};
+enum { DEPTH_MAX = 12, THINGS_MAX = 10000, FILE_BYTES_MAX = 256 * 1024 };
 
 /* One laying. */
 struct layer {
@@ -40,24 +20,12 @@ struct layer {
 	size_t n_things;
 };
 
-static void thing_free(struct thing *thing)
-{
-	if (thing == NULL)
-		return;
-	for (size_t i = 0; i < thing->n; i++)
-		thing_free(thing->child[i]);
-	free(thing->child);
-	free(thing->key);
-	free(thing->text);
-	free(thing);
-}
-
 struct source_yaml *source_yaml_new(void)
 {
 	struct source_yaml *yaml = calloc(1, sizeof *yaml);
 
 	if (yaml != NULL)
-		yaml->root.kind = THING_MAP;
+		yaml->root.kind = SOURCE_THING_MAP;
 	return yaml;
 }
 
@@ -66,7 +34,7 @@ void source_yaml_free(struct source_yaml *yaml)
 	if (yaml == NULL)
 		return;
 	for (size_t i = 0; i < yaml->root.n; i++)
-		thing_free(yaml->root.child[i]);
+		source_thing_free(yaml->root.child[i]);
 	free(yaml->root.child);
 	for (size_t i = 0; i < yaml->n_files; i++)
 		free(yaml->file[i]);
@@ -108,21 +76,14 @@ static bool is_null(const yaml_node_t *node)
 	       (*text == '\0' || strcmp(text, "~") == 0 || strcmp(text, "null") == 0);
 }
 
-static size_t find(const struct thing *map, const char *key)
+static bool append(struct layer *layer, struct source_thing *parent, struct source_thing *child)
 {
-	for (size_t i = 0; i < map->n; i++)
-		if (strcmp(map->child[i]->key, key) == 0)
-			return i;
-	return SIZE_MAX;
-}
-
-static bool append(struct layer *layer, struct thing *parent, struct thing *child)
-{
-	struct thing **grown = reallocarray(parent->child, parent->n + 1, sizeof(struct thing *));
+	struct source_thing **grown =
+		reallocarray(parent->child, parent->n + 1, sizeof(struct source_thing *));
 
 	if (grown == NULL) {
 		layer->is_out_of_memory = true;
-		thing_free(child);
+		source_thing_free(child);
 		return false;
 	}
 	parent->child = grown;
@@ -130,26 +91,19 @@ static bool append(struct layer *layer, struct thing *parent, struct thing *chil
 	return true;
 }
 
-static void take_away(struct thing *map, size_t i)
-{
-	thing_free(map->child[i]);
-	memmove(&map->child[i], &map->child[i + 1], (map->n - i - 1) * sizeof(struct thing *));
-	map->n--;
-}
-
 /* An empty thing for node. */
-static struct thing *thing_new(struct layer *layer, const yaml_node_t *node, const char *key)
+static struct source_thing *thing_new(struct layer *layer, const yaml_node_t *node, const char *key)
 {
-	struct thing *thing = calloc(1, sizeof *thing);
+	struct source_thing *thing = calloc(1, sizeof *thing);
 
 	if (thing == NULL || (key != NULL && (thing->key = strdup(key)) == NULL)) {
 		layer->is_out_of_memory = true;
 		free(thing);
 		return NULL;
 	}
-	thing->kind = node->type == YAML_MAPPING_NODE    ? THING_MAP
-		      : node->type == YAML_SEQUENCE_NODE ? THING_LIST
-							 : THING_TEXT;
+	thing->kind = node->type == YAML_MAPPING_NODE    ? SOURCE_THING_MAP
+		      : node->type == YAML_SEQUENCE_NODE ? SOURCE_THING_LIST
+							 : SOURCE_THING_TEXT;
 	thing->place = place_of(layer, &node->start_mark);
 	return thing;
 }
@@ -205,10 +159,10 @@ struct job {
 	void *other_user;
 };
 
-static struct thing *build(struct layer *layer, const struct job *job, const char *key);
-static void lay_map(struct layer *layer, struct thing *map, const struct job *job);
+static struct source_thing *build(struct layer *layer, const struct job *job, const char *key);
+static void lay_map(struct layer *layer, struct source_thing *map, const struct job *job);
 
-static void build_list(struct layer *layer, struct thing *list, const struct job *job)
+static void build_list(struct layer *layer, struct source_thing *list, const struct job *job)
 {
 	const yaml_node_t *node = job->node;
 
@@ -216,17 +170,17 @@ static void build_list(struct layer *layer, struct thing *list, const struct job
 	     item < node->data.sequence.items.top; item++) {
 		const struct job inner = { yaml_document_get_node(layer->document, *item),
 					   job->depth + 1, NULL, NULL };
-		struct thing *child = build(layer, &inner, NULL);
+		struct source_thing *child = build(layer, &inner, NULL);
 
 		if (child == NULL || !append(layer, list, child))
 			return;
 	}
 }
 
-static struct thing *build(struct layer *layer, const struct job *job, const char *key)
+static struct source_thing *build(struct layer *layer, const struct job *job, const char *key)
 {
 	const yaml_node_t *node = job->node;
-	struct thing *thing;
+	struct source_thing *thing;
 
 	if (is_too_much(layer, node, job->depth) || !is_plain(layer, node))
 		return NULL;
@@ -234,14 +188,14 @@ static struct thing *build(struct layer *layer, const struct job *job, const cha
 	if (thing == NULL)
 		return NULL;
 	switch (thing->kind) {
-	case THING_TEXT:
+	case SOURCE_THING_TEXT:
 		thing->text = strdup((const char *)node->data.scalar.value);
 		layer->is_out_of_memory |= thing->text == NULL;
 		break;
-	case THING_LIST:
+	case SOURCE_THING_LIST:
 		build_list(layer, thing, job);
 		break;
-	case THING_MAP:
+	case SOURCE_THING_MAP:
 		lay_map(layer, thing, job);
 		break;
 	}
@@ -249,17 +203,18 @@ static struct thing *build(struct layer *layer, const struct job *job, const cha
 }
 
 /* One key with its value over what map has of it. */
-static void lay_pair(struct layer *layer, struct thing *map, const char *key, const struct job *job)
+static void lay_pair(struct layer *layer, struct source_thing *map, const char *key,
+		     const struct job *job)
 {
-	const size_t found = find(map, key);
-	struct thing *thing;
+	const size_t found = source_thing_find(map, key);
+	struct source_thing *thing;
 
 	if (is_null(job->node)) {
 		if (found != SIZE_MAX)
-			take_away(map, found);
+			source_thing_take_away(map, found);
 		return;
 	}
-	if (found != SIZE_MAX && map->child[found]->kind == THING_MAP &&
+	if (found != SIZE_MAX && map->child[found]->kind == SOURCE_THING_MAP &&
 	    job->node->type == YAML_MAPPING_NODE) {
 		if (!is_too_much(layer, job->node, job->depth))
 			lay_map(layer, map->child[found], job);
@@ -272,7 +227,7 @@ static void lay_pair(struct layer *layer, struct thing *map, const char *key, co
 		(void)append(layer, map, thing);
 		return;
 	}
-	thing_free(map->child[found]);
+	source_thing_free(map->child[found]);
 	map->child[found] = thing;
 }
 
@@ -294,7 +249,7 @@ static bool is_twice(struct layer *layer, const yaml_node_t *map, const yaml_nod
 	return false;
 }
 
-static void lay_map(struct layer *layer, struct thing *map, const struct job *job)
+static void lay_map(struct layer *layer, struct source_thing *map, const struct job *job)
 {
 	const yaml_node_t *node = job->node;
 
@@ -312,7 +267,7 @@ static void lay_map(struct layer *layer, struct thing *map, const struct job *jo
 		    (job->is_other != NULL && job->is_other(job->other_user, key)))
 			continue;
 		lay_pair(layer, map, key, &inner);
-		at = find(map, key);
+		at = source_thing_find(map, key);
 		if (at != SIZE_MAX)
 			map->child[at]->place = place_of(layer, &key_node->start_mark);
 	}
@@ -323,7 +278,7 @@ static const char *keep_file(struct source_yaml *yaml, const char *file)
 	for (size_t i = 0; i < yaml->n_files; i++)
 		if (strcmp(yaml->file[i], file) == 0)
 			return yaml->file[i];
-	if (yaml->n_files == FILES_MAX)
+	if (yaml->n_files == SOURCE_FILES_MAX)
 		return NULL;
 	yaml->file[yaml->n_files] = strdup(file);
 	return yaml->file[yaml->n_files] != NULL ? yaml->file[yaml->n_files++] : NULL;
@@ -427,102 +382,4 @@ int source_yaml_load(struct source_yaml *yaml, const char *file, source_yaml_fil
 	}
 	yaml_document_delete(&document);
 	return rc;
-}
-
-/*** What comes out ***/
-
-const char *source_yaml_get(const struct source_yaml *yaml, const char *key)
-{
-	const size_t at = find(&yaml->root, key);
-
-	return at != SIZE_MAX ? yaml->root.child[at]->text : NULL;
-}
-
-char *source_yaml_take(struct source_yaml *yaml, const char *key)
-{
-	const size_t at = find(&yaml->root, key);
-	char *text;
-
-	if (at == SIZE_MAX || yaml->root.child[at]->text == NULL)
-		return NULL;
-	text = yaml->root.child[at]->text;
-	yaml->root.child[at]->text = NULL;
-	take_away(&yaml->root, at);
-	return text;
-}
-
-static json_t *json_of(const struct thing *thing)
-{
-	json_t *json;
-
-	if (thing->kind == THING_TEXT)
-		return json_string(thing->text);
-	json = thing->kind == THING_MAP ? json_object() : json_array();
-	for (size_t i = 0; json != NULL && i < thing->n; i++) {
-		const struct thing *child = thing->child[i];
-		const int rc = thing->kind == THING_MAP
-				       ? json_object_set_new(json, child->key, json_of(child))
-				       : json_array_append_new(json, json_of(child));
-
-		if (rc < 0) {
-			json_decref(json);
-			return NULL;
-		}
-	}
-	return json;
-}
-
-char *source_yaml_text(const struct source_yaml *yaml)
-{
-	json_t *json = json_of(&yaml->root);
-	char *text = json != NULL ? json_dumps(json, JSON_COMPACT) : NULL;
-
-	json_decref(json);
-	return text;
-}
-
-/* Does key stand at the start of a pointer, its escapes undone? */
-static bool is_token(const char *pointer, size_t len, const char *key)
-{
-	size_t i = 0;
-
-	for (; i < len && *key != '\0'; i++, key++) {
-		char letter = pointer[i];
-
-		if (letter == '~' && i + 1 < len)
-			letter = pointer[++i] == '0' ? '~' : '/';
-		if (letter != *key)
-			return false;
-	}
-	return i == len && *key == '\0';
-}
-
-static const struct thing *step(const struct thing *thing, const char *token, size_t len)
-{
-	size_t index;
-
-	if (thing->kind == THING_LIST) {
-		index = strtoul(token, NULL, 10);
-		return index < thing->n ? thing->child[index] : NULL;
-	}
-	for (size_t i = 0; thing->kind == THING_MAP && i < thing->n; i++)
-		if (is_token(token, len, thing->child[i]->key))
-			return thing->child[i];
-	return NULL;
-}
-
-struct source_place source_yaml_place(const struct source_yaml *yaml, const char *pointer)
-{
-	const struct thing *thing = &yaml->root, *next;
-
-	while (*pointer == '/') {
-		const size_t len = strcspn(pointer + 1, "/");
-
-		next = step(thing, pointer + 1, len);
-		if (next == NULL)
-			break;
-		thing = next;
-		pointer += 1 + len;
-	}
-	return thing->place;
 }

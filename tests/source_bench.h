@@ -86,7 +86,8 @@ static inline int bench_parse(const char *profile, const char *keys)
 /* The same, and it has to be good; an empty sample is ready. */
 static inline void bench_begin(const char *profile, const char *keys)
 {
-	cr_assert_eq(bench_parse(profile, keys), 0, "%s %s: %s", profile, keys, bench_faults);
+	cr_assert_eq(bench_parse(profile, keys), 0, "%s %s: %s", profile != NULL ? profile : "",
+		     keys != NULL ? keys : "", bench_faults);
 	bench_sample = source_sample_new(bench_source);
 }
 
