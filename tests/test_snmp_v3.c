@@ -185,9 +185,9 @@ static void expect_all_good(void)
 			     collector_host_last(host, i)->text);
 }
 
-Test(snmp_v3, keeps_to_itself_what_happens_to_one_of_many_engines, .fini = free_engines)
+static void setup_engines(const char *const *more)
 {
-	setup_user(NULL);
+	setup_user(more);
 	for (int i = 0; i < ENGINES; i++) {
 		engines[i] = fake_snmp_new(FAKE_NORMAL);
 		fake_snmp_engine(engines[i], (uint8_t)(10 + i));
@@ -195,6 +195,11 @@ Test(snmp_v3, keeps_to_itself_what_happens_to_one_of_many_engines, .fini = free_
 		collector_host_add(host, "ms1", fake_snmp_endpoint(engines[i]), false);
 	}
 	expect_all_good();
+}
+
+Test(snmp_v3, keeps_to_itself_what_happens_to_one_of_many_engines, .fini = free_engines)
+{
+	setup_engines(NULL);
 	for (int i = 0; i < 3 * ENGINES; i++) {
 		/* The first, the last, and those between lose their state in turn. */
 		fake_snmp_engine(engines[i * 5 % ENGINES], (uint8_t)(60 + i));
@@ -202,8 +207,32 @@ Test(snmp_v3, keeps_to_itself_what_happens_to_one_of_many_engines, .fini = free_
 		cr_assert_eq(n_values(), 3 * (ENGINES + 1));
 	}
 	for (int i = 0; i < ENGINES; i++)
-		cr_assert_eq(fake_snmp_discoveries(engines[i]), 4,
-			     "one each, and three for new ones");
+		cr_assert_eq(fake_snmp_discoveries(engines[i]), 4, "one, and three for new ones");
+}
+
+static size_t count_users(void)
+{
+	size_t n = 0;
+
+	for (const struct usmUser *user = usm_get_userList(); user != NULL; user = user->next)
+		n++;
+	return n;
+}
+
+Test(snmp_v3, keeps_few_users_in_mind_where_there_are_many_engines, .fini = free_engines)
+{
+	const char *more[] = { "max_inflight=1", NULL };
+
+	setup_engines(more);
+	for (int i = 0; i < 5; i++) {
+		expect_all_good();
+		cr_assert_leq(count_users(), 6);
+	}
+	for (int i = 0; i < ENGINES; i++)
+		cr_assert_eq(fake_snmp_discoveries(engines[i]), 1);
+	collector_host_close(host);
+	host = NULL;
+	cr_assert_eq(count_users(), 0);
 }
 
 /* The key that net-snmp holds for the user at the fake's engine. */
