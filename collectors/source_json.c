@@ -192,7 +192,7 @@ struct visit {
 	size_t row, slot;
 };
 
-static void visit_from(const struct visit *visit, const json_t *json, size_t step);
+static void visit_from(const struct visit *visit, const json_t *json, size_t at);
 
 static struct source_raw raw_of(const json_t *json)
 {
