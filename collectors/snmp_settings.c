@@ -18,9 +18,9 @@ enum {
 	OPTION_VERSION,
 	OPTION_COMMUNITY_FILE,
 	OPTION_USER,
-	OPTION_AUTH,
+	OPTION_AUTH_PROTOCOL,
 	OPTION_AUTH_PASSWORD_FILE,
-	OPTION_PRIV,
+	OPTION_PRIV_PROTOCOL,
 	OPTION_PRIV_PASSWORD_FILE,
 	OPTION_CONTEXT,
 	OPTION_ENGINE_ID,
@@ -54,21 +54,21 @@ const struct cr_option snmp_options[] = {
 			  .type = CR_TEXT,
 			  .preset = "",
 			  .help = "version 3: the user's name" },
-	[OPTION_AUTH] = { .name = "auth",
-			  .type = CR_CHOICE,
-			  .preset = "none",
-			  .choices = snmp_auth_words,
-			  .help = "version 3: how messages are authenticated" },
+	[OPTION_AUTH_PROTOCOL] = { .name = "auth_protocol",
+				   .type = CR_CHOICE,
+				   .preset = "none",
+				   .choices = snmp_auth_words,
+				   .help = "version 3: how messages are authenticated" },
 	[OPTION_AUTH_PASSWORD_FILE] = { .name = "auth_password_file",
 					.type = CR_TEXT,
 					.preset = "",
 					.help = "file with the password for auth in its first "
 						"line" },
-	[OPTION_PRIV] = { .name = "priv",
-			  .type = CR_CHOICE,
-			  .preset = "none",
-			  .choices = snmp_priv_words,
-			  .help = "version 3: how messages are encrypted" },
+	[OPTION_PRIV_PROTOCOL] = { .name = "priv_protocol",
+				   .type = CR_CHOICE,
+				   .preset = "none",
+				   .choices = snmp_priv_words,
+				   .help = "version 3: how messages are encrypted" },
 	[OPTION_PRIV_PASSWORD_FILE] = { .name = "priv_password_file",
 					.type = CR_TEXT,
 					.preset = "",
@@ -189,7 +189,7 @@ static int read_key(struct snmp_user *user, bool is_private, int option, const s
 
 	if (in->option[option].text[0] == '\0')
 		return snmp_config_refuse(in, -EINVAL, "%s is set, so %s must be given",
-					  is_private ? "priv" : "auth", name);
+					  is_private ? "priv_protocol" : "auth_protocol", name);
 	code = read_secret(password, option, in);
 	if (code == 0 && strlen(password) < SNMP_PASSWORD_MIN)
 		code = snmp_config_refuse(in, -EINVAL,
@@ -252,10 +252,11 @@ static int read_user(struct snmp_user *user, const struct cr_open *in)
 					  SNMP_CONTEXT_LEN - 1);
 	(void)snprintf(user->name, sizeof user->name, "%s", option[OPTION_USER].text);
 	(void)snprintf(user->context, sizeof user->context, "%s", option[OPTION_CONTEXT].text);
-	user->auth = (size_t)option[OPTION_AUTH].num;
-	user->priv = (size_t)option[OPTION_PRIV].num;
+	user->auth = (size_t)option[OPTION_AUTH_PROTOCOL].num;
+	user->priv = (size_t)option[OPTION_PRIV_PROTOCOL].num;
 	if (user->priv > 0 && user->auth == 0)
-		return snmp_config_refuse(in, -EINVAL, "priv needs auth: set auth, sha-256 say");
+		return snmp_config_refuse(
+			in, -EINVAL, "priv_protocol needs auth_protocol: set it to sha-256, say");
 	if (user->auth > 0)
 		code = read_key(user, false, OPTION_AUTH_PASSWORD_FILE, in);
 	if (code == 0 && user->priv > 0)

@@ -14,7 +14,8 @@
 #define SNMP_CONTEXT_LEN  256
 #define SNMP_PASSWORD_MIN 8
 
-/** Words for the options "auth" and "priv", NULL-terminated; index 0 is "none". */
+/** Words for the options "auth_protocol" and "priv_protocol", NULL-terminated; index 0 is "none".
+ */
 extern const char *const snmp_auth_words[];
 extern const char *const snmp_priv_words[];
 

@@ -4,7 +4,7 @@
  *	poll_once plugins.d/snmp.so udp:127.0.0.1:161 profile=weblogic-mib community_file=c
  *
  * -n NAME: poll it as this one server; without: as a source that answers for many. -t MS: timeout,
- * preset 1000. -k KEYS: a map in YAML that is laid over the profile. -c COUNT: poll so often, every
+ * preset 1000. Settings are as for lab_open(). -c COUNT: poll so often, every
  * 200 ms, and say "good" after each good one. Prints "ROW METRIC VALUE" lines ("-" without a row);
  * log lines and errors go to standard error. Status: 0 good, 1 the (last) poll failed, 2 it could
  * not be tried.
@@ -17,16 +17,15 @@
 #include <unistd.h>
 
 #include "collector_host.h"
-#include "lab_profile.h"
+#include "lab_open.h"
 
 static const char *const why_words[] = { "?",     "timeout", "connect", "auth",
 					 "reply", "absent",  "value" };
 
 static int usage(void)
 {
-	fprintf(stderr,
-		"usage: poll_once [-n SERVER] [-t MS] [-k KEYS] [-c COUNT] PLUGIN.so ENDPOINT "
-		"[OPTION=VALUE]...\n");
+	fprintf(stderr, "usage: poll_once [-n SERVER] [-t MS] [-c COUNT] PLUGIN.so ENDPOINT "
+			"[OPTION=VALUE]...\n");
 	return 2;
 }
 
@@ -52,63 +51,33 @@ static int show(const struct collector_host *host, int target)
 	return poll->state == COLLECTOR_GOOD && collector_host_fault(host) == NULL ? 0 : 1;
 }
 
-/* Does it take the description of a source, so that profiles are the host's to read? */
-static bool takes_source(const struct cr_collector *collector)
-{
-	for (const struct cr_option *o = collector->options; o != NULL && o->name != NULL; o++)
-		if (strcmp(o->name, "source") == 0)
-			return true;
-	return false;
-}
-
-/* Open the plugin with the settings; "profile=NAME" becomes what the daemon makes of it. */
-static struct collector_host *open_plugin(const char *path, const char *const *given,
-					  const char *keys, char *err, size_t err_len)
+/* Open the plugin with the settings. */
+static struct collector_host *open_plugin(const char *path, const char *const *settings, char *err,
+					  size_t err_len)
 {
 	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	const struct cr_collector *collector =
 		object != NULL ? dlsym(object, "cr_collector_1") : NULL;
-	const char *settings[2 * LAB_SETTINGS_MAX + 1] = { NULL }, *profile = NULL;
-	struct lab_profile *known;
-	struct collector_host *host;
-	size_t n = 0;
 
 	if (collector == NULL) {
 		snprintf(err, err_len, "%s", dlerror());
 		return NULL;
 	}
-	for (size_t i = 0; given[i] != NULL && n < LAB_SETTINGS_MAX; i++)
-		if (takes_source(collector) && strncmp(given[i], "profile=", 8) == 0)
-			profile = given[i] + 8;
-		else
-			settings[n++] = given[i];
-	if (profile == NULL && keys == NULL)
-		return collector_host_open(collector, "poll_once", settings, err, err_len);
-	known = lab_profile_new(collector, profile, keys, err, err_len);
-	if (known == NULL)
-		return NULL;
-	for (size_t i = 0; known->setting[i] != NULL; i++)
-		settings[n++] = known->setting[i];
-	host = collector_host_open(collector, "poll_once", settings, err, err_len);
-	lab_profile_free(known);
-	return host;
+	return lab_open(collector, "poll_once", settings, err, err_len);
 }
 
 int main(int argc, char **argv)
 {
-	const char *name = NULL, *keys = NULL;
+	const char *name = NULL;
 	long timeout_ms = 1000, count = 0;
 	char err[512];
 	struct collector_host *host;
 	int opt, target, status;
 
-	while ((opt = getopt(argc, argv, "n:t:k:c:")) != -1)
+	while ((opt = getopt(argc, argv, "n:t:c:")) != -1)
 		switch (opt) {
 		case 'n':
 			name = optarg;
-			break;
-		case 'k':
-			keys = optarg;
 			break;
 		case 'c':
 			count = strtol(optarg, NULL, 10);
@@ -121,8 +90,7 @@ int main(int argc, char **argv)
 		}
 	if (argc - optind < 2 || timeout_ms <= 0)
 		return usage();
-	host = open_plugin(argv[optind], (const char *const *)argv + optind + 2, keys, err,
-			   sizeof err);
+	host = open_plugin(argv[optind], (const char *const *)argv + optind + 2, err, sizeof err);
 	if (host == NULL) {
 		fprintf(stderr, "%s\n", err);
 		return 2;

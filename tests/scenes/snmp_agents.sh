@@ -135,8 +135,8 @@ grep -qF "no row of this server" "$SCENE/err.log" || scene_fail "$(cat "$SCENE/e
 scene_ok "one server of the domain; another server's figures are not taken for its own"
 
 (umask 077 && echo authpass-12345 >"$SCENE/auth" && echo privpass-12345 >"$SCENE/priv")
-"$BUILD/lab/poll_once" -t 1500 -n ms1 "${weblogic[@]}" version=3 user=poller auth=sha \
-	"auth_password_file=$SCENE/auth" priv=aes "priv_password_file=$SCENE/priv" context=weblogic@ms1 \
+"$BUILD/lab/poll_once" -t 1500 -n ms1 "${weblogic[@]}" version=3 user=poller auth_protocol=sha \
+	"auth_password_file=$SCENE/auth" priv_protocol=aes "priv_password_file=$SCENE/priv" context=weblogic@ms1 \
 	>"$SCENE/out.log" 2>"$SCENE/err.log" || scene_fail "$(cat "$SCENE/err.log")"
 expect <<-X
 	- jvm_heap_free_bytes 314572800

@@ -44,7 +44,7 @@ start_snmpd()
 	SNMPCONFPATH=$SCENE/persist MIBS="" SNMP_PERSISTENT_DIR=$SCENE/persist scene_spawn snmpd \
 		"$snmpd" -f -Lo "$@" -c "$SCENE/snmpd.conf" -I -smux -x "unix:$SCENE/agentx" \
 		-p "$SCENE/snmpd.lock"
-	scene_wait 20 'ask - sha auth=sha priv=aes'
+	scene_wait 20 'ask - sha auth_protocol=sha priv_protocol=aes'
 }
 
 # ask PROTOCOL (-: udp) USER OPTION...: one poll.
@@ -75,34 +75,34 @@ bad()
 }
 
 start_snmpd
-good - sha auth=sha priv=aes
-good - sha224 auth=sha-224
-good - sha224 auth=sha-224 priv=aes
-good - sha256 auth=sha-256 priv=aes-256
-good - sha384 auth=sha-384 priv=aes
-good - sha512 auth=sha-512 priv=aes-192
+good - sha auth_protocol=sha priv_protocol=aes
+good - sha224 auth_protocol=sha-224
+good - sha224 auth_protocol=sha-224 priv_protocol=aes
+good - sha256 auth_protocol=sha-256 priv_protocol=aes-256
+good - sha384 auth_protocol=sha-384 priv_protocol=aes
+good - sha512 auth_protocol=sha-512 priv_protocol=aes-192
 good - plain
-good - plain auth=sha
-good tcp sha256 auth=sha-256 priv=aes-256
+good - plain auth_protocol=sha
+good tcp sha256 auth_protocol=sha-256 priv_protocol=aes-256
 scene_ok "every kind of key and cipher, three levels, over UDP and TCP"
 
-bad "failed (auth)" - nobody auth=sha
-bad "the agent knows no user nobody" - nobody auth=sha
-auth=$SCENE/wrong bad "refuses the key of user sha: wrong auth_password_file" - sha auth=sha priv=aes
-bad "refuses the key of user sha: wrong auth_password_file" - sha auth=sha-256 priv=aes
-priv=$SCENE/wrong bad "does not answer what user sha encrypts: wrong priv_password_file" - sha auth=sha priv=aes
-bad "does not answer what user sha256 encrypts" - sha256 auth=sha-256 priv=aes
-bad "does not offer authPriv to user plain" - plain auth=sha priv=aes
-bad "user sha may not read this with authNoPriv: set priv" - sha auth=sha
-bad "user sha may not read this with noAuthNoPriv: set auth" - sha
-bad "another engine id: correct engine_id" - sha auth=sha priv=aes engine_id=0102030405
+bad "failed (auth)" - nobody auth_protocol=sha
+bad "the agent knows no user nobody" - nobody auth_protocol=sha
+auth=$SCENE/wrong bad "refuses the key of user sha: wrong auth_password_file" - sha auth_protocol=sha priv_protocol=aes
+bad "refuses the key of user sha: wrong auth_password_file" - sha auth_protocol=sha-256 priv_protocol=aes
+priv=$SCENE/wrong bad "does not answer what user sha encrypts: wrong priv_password_file" - sha auth_protocol=sha priv_protocol=aes
+bad "does not answer what user sha256 encrypts" - sha256 auth_protocol=sha-256 priv_protocol=aes
+bad "does not offer authPriv to user plain" - plain auth_protocol=sha priv_protocol=aes
+bad "user sha may not read this with authNoPriv: set priv_protocol" - sha auth_protocol=sha
+bad "user sha may not read this with noAuthNoPriv: set auth_protocol" - sha
+bad "another engine id: correct engine_id" - sha auth_protocol=sha priv_protocol=aes engine_id=0102030405
 scene_ok "unknown user, wrong keys, wrong levels, wrong engine: each in its own words"
 
 # watch: polls in the background every 200 ms; its lines are in $SCENE/watch.log.
 watch()
 {
 	scene_spawn watch "$BUILD/lab/poll_once" -n ms1 -t 400 -c 10000 "$PLUGINS/snmp.so" \
-		"udp:127.0.0.1:$port" profile=jvm-mib version=3 user=sha auth=sha priv=aes \
+		"udp:127.0.0.1:$port" profile=jvm-mib version=3 user=sha auth_protocol=sha priv_protocol=aes \
 		"auth_password_file=$SCENE/auth" "priv_password_file=$SCENE/priv"
 	scene_wait 5 'grep -q "^good" "$SCENE/watch.log"'
 }
