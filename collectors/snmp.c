@@ -1,155 +1,40 @@
 /*
- * snmp.c - a collector that polls SNMP agents (version 2c): many at once, none of them waited for.
+ * snmp.c - a collector that polls SNMP agents (versions 1, 2c and 3): many at once, none of them
+ * waited for. What is asked and what it means is the source's to say (source.h).
  *
  * A target is an agent with a socket of its own. What can be asked at once is limited (agents and
  * switches drop bursts), but a poll counts for its first moments only: agents that do not answer
  * must not hold up the others.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "snmp_agent.h"
+#include "snmp_settings.h"
 
 #define FRESH_NS    INT64_C(20000000) /* how long a poll counts as one that was just started */
 #define EVENTS      64
 #define BATCHES_MAX 64 /* then the host has its turn */
 
-enum {
-	OPTION_PROFILE = 0,
-	OPTION_COMMUNITY_FILE,
-	OPTION_STRICT_SOURCE,
-	OPTION_RETRIES,
-	OPTION_MAX_REPETITIONS,
-	OPTION_MAX_INFLIGHT,
-	OPTION_VERSION,
-};
-
-static const char *const versions[] = { "2c", NULL };
-
-static const struct cr_option options[] = {
-	[OPTION_PROFILE] = { .name = "profile",
-			     .type = CR_CHOICE,
-			     .choices = snmp_profile_names,
-			     .help = "what the agent serves" },
-	[OPTION_COMMUNITY_FILE] = { .name = "community_file",
-				    .type = CR_TEXT,
-				    .help = "file with the community in its first line; must not "
-					    "be readable by others" },
-	[OPTION_STRICT_SOURCE] = { .name = "strict_source",
-				   .type = CR_BOOL,
-				   .preset = "true",
-				   .help = "take answers from the polled address only, and notice "
-					   "at once that nobody listens; false for agents that "
-					   "answer from another address" },
-	[OPTION_RETRIES] = { .name = "retries",
-			     .type = CR_INT,
-			     .preset = "1",
-			     .min = 0,
-			     .max = SNMP_RETRIES_MAX,
-			     .help = "how often a request is sent again; all tries share the "
-				     "timeout" },
-	[OPTION_MAX_REPETITIONS] = { .name = "max_repetitions",
-				     .type = CR_INT,
-				     .preset = "10",
-				     .min = 1,
-				     .max = 50,
-				     .help = "rows asked for at once; halved by itself where an "
-					     "agent cannot; 1: GETNEXT" },
-	[OPTION_MAX_INFLIGHT] = { .name = "max_inflight",
-				  .type = CR_INT,
-				  .preset = "64",
-				  .min = 1,
-				  .max = 4096,
-				  .help = "polls started at once; the others follow in order" },
-	[OPTION_VERSION] = { .name = "version",
-			     .type = CR_CHOICE,
-			     .preset = "2c",
-			     .choices = versions,
-			     .help = "SNMP version" },
-	{ .name = NULL },
-};
-
-TAILQ_HEAD(agents, snmp_agent);
-
 /** One source. */
 struct snmp {
 	const struct cr_host *host;
-	struct snmp_settings settings;
-	char community[256];
-	int metric[SNMP_FIELDS_MAX];
+	struct snmp_config config;
+	struct snmp_shared shared;
+	int metric[SOURCE_METRICS_MAX];
 	const struct cr_round *round; /* the visit that is going on; NULL: none */
 	netsnmp_large_fd_set fds;
-	struct agents all;
+	struct snmp_agents all;
 	size_t n_all;
-	struct agents waiting, suspects; /* those that did not answer last time come last */
-	struct snmp_timers timers;       /* one for every target that is being polled or waits */
+	struct snmp_agents waiting, suspects; /* those that did not answer last time come last */
+	struct snmp_timers timers; /* one for every target that is being polled or waits */
 	size_t n_fresh;
 };
 
 /*** Opening ***/
-
-CR_PRINTF(3, 4)
-static int refuse(const struct cr_open *in, int code, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	(void)vsnprintf(in->err, in->err_len, fmt, args);
-	va_end(args);
-	return code;
-}
-
-static const char *words(int code)
-{
-	const char *text = strerrordesc_np(code);
-
-	return text != NULL ? text : "unknown error";
-}
-
-/* The first line of the open file. */
-static int take_community(struct snmp *snmp, int fd, const char *path, const struct cr_open *in)
-{
-	struct stat status;
-	ssize_t len;
-
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-		return refuse(in, -EINVAL, "community_file %s: not a regular file", path);
-	if ((status.st_mode & S_IRWXO) != 0)
-		return refuse(in, -EACCES, "community_file %s: others can use it: chmod o= %s",
-			      path, path);
-	len = read(fd, snmp->community, sizeof snmp->community - 1);
-	if (len < 0)
-		return refuse(in, -errno, "community_file %s: %s", path, words(errno));
-	snmp->community[len] = '\0';
-	if (strcspn(snmp->community, "\r\n") == sizeof snmp->community - 1)
-		return refuse(in, -EINVAL, "community_file %s: the first line has over 254 letters",
-			      path);
-	snmp->community[strcspn(snmp->community, "\r\n")] = '\0';
-	if (snmp->community[0] == '\0')
-		return refuse(in, -EINVAL, "community_file %s: the first line is empty", path);
-	snmp->settings.access.community = snmp->community;
-	snmp->settings.access.community_len = strlen(snmp->community);
-	return 0;
-}
-
-static int read_community(struct snmp *snmp, const char *path, const struct cr_open *in)
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int code;
-
-	if (fd < 0)
-		return refuse(in, -errno, "community_file %s: %s", path, words(errno));
-	code = take_community(snmp, fd, path, in);
-	close(fd);
-	return code;
-}
 
 /* What net-snmp has to say while this instance uses it. */
 static int log_message(int major, int minor, void *server_arg, void *client_arg)
@@ -178,33 +63,31 @@ static void source_close(void *self)
 				 1);
 	snmp_timers_fini(&snmp->timers);
 	netsnmp_large_fd_set_cleanup(&snmp->fds);
-	if (snmp->settings.epoll >= 0)
-		close(snmp->settings.epoll);
-	explicit_bzero(snmp->community, sizeof snmp->community);
+	if (snmp->shared.epoll >= 0)
+		close(snmp->shared.epoll);
+	snmp_shared_fini(&snmp->shared);
+	snmp_config_fini(&snmp->config);
 	free(snmp);
 }
 
 static int configure(struct snmp *snmp, const struct cr_open *in)
 {
-	const union cr_value *option = in->option;
-	struct snmp_settings *settings = &snmp->settings;
-	const struct snmp_profile *profile = &snmp_profiles[option[OPTION_PROFILE].num];
+	const struct source *source;
+	int code = snmp_config_read(&snmp->config, in, &snmp->shared.settings);
 
-	settings->profile = profile;
-	settings->access.is_strict = option[OPTION_STRICT_SOURCE].flag;
-	settings->retries = (unsigned int)option[OPTION_RETRIES].num;
-	settings->max_repetitions = (unsigned int)option[OPTION_MAX_REPETITIONS].num;
-	settings->max_inflight = (size_t)option[OPTION_MAX_INFLIGHT].num;
-	for (size_t i = 0; i < profile->n_fields; i++) {
-		snmp->metric[i] = in->host->metric(in->host, profile->field[i].metric);
+	if (code < 0)
+		return code;
+	source = snmp->config.source;
+	for (size_t i = 0; i < source->n_metrics; i++) {
+		snmp->metric[i] = in->host->metric(in->host, source->metric[i]);
 		if (snmp->metric[i] < 0)
-			return refuse(in, -EINVAL, "the host does not take metric %s",
-				      profile->field[i].metric);
+			return snmp_config_refuse(in, -EINVAL, "the host does not take metric %s",
+						  source->metric[i]);
 	}
-	settings->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (settings->epoll < 0)
-		return refuse(in, -errno, "epoll: %s", words(errno));
-	return read_community(snmp, option[OPTION_COMMUNITY_FILE].text, in);
+	snmp->shared.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (snmp->shared.epoll < 0)
+		return snmp_config_refuse(in, -errno, "epoll: %s", snmp_config_words(errno));
+	return 0;
 }
 
 static int source_open(const struct cr_open *in, void **self)
@@ -213,9 +96,11 @@ static int source_open(const struct cr_open *in, void **self)
 	int code;
 
 	if (snmp == NULL)
-		return refuse(in, -ENOMEM, "out of memory");
+		return snmp_config_refuse(in, -ENOMEM, "out of memory");
 	snmp->host = in->host;
-	snmp->settings.epoll = -1;
+	snmp->shared.epoll = -1;
+	TAILQ_INIT(&snmp->shared.idle);
+	SLIST_INIT(&snmp->shared.polls);
 	TAILQ_INIT(&snmp->all);
 	TAILQ_INIT(&snmp->waiting);
 	TAILQ_INIT(&snmp->suspects);
@@ -236,7 +121,7 @@ static int source_fd(const void *self)
 {
 	const struct snmp *snmp = self;
 
-	return snmp->settings.epoll;
+	return snmp->shared.epoll;
 }
 
 /*** Polling ***/
@@ -256,49 +141,79 @@ static void unfresh(struct snmp *snmp, struct snmp_agent *agent)
 	agent->is_fresh = false;
 }
 
-static void warn_of_name(const struct snmp *snmp, struct snmp_agent *agent)
+/* What an agent says that cannot be true is told once, until it is all right again. */
+static void warn_of_values(const struct snmp *snmp, struct snmp_agent *agent)
 {
-	const char *name = snmp_agent_foreign_row(agent);
+	const struct source_sample *sample = agent->poll->sample;
 
-	if (name == NULL || agent->is_warned)
-		return;
-	agent->is_warned = true;
-	snmp->host->log(snmp->host, CR_WARN,
-			"row has another name server=%s row=%s hint=\"is this the server's own "
-			"agent?\"",
-			agent->target->name, name);
+	if (sample->n_notes > 0 && !agent->is_warned)
+		snmp->host->log(snmp->host, CR_WARN,
+				"value not taken target=%s row=%s why=\"%s\" others=%zu",
+				agent->poll->target->name,
+				sample->note[0].row[0] != '\0' ? sample->note[0].row : "-",
+				sample->note[0].text, sample->n_notes + sample->n_unnoted - 1);
+	agent->is_warned = sample->n_notes > 0;
 }
 
-/* The poll of agent is over. */
+static void put_row(const struct snmp *snmp, const struct snmp_poll *poll,
+		    const struct source_row *row)
+{
+	const struct cr_round *round = snmp->round;
+	const char *name = row->name[0] != '\0' ? row->name : NULL;
+
+	if (row->is_skipped) {
+		round->skip(round, poll->target, name, row->skip_text);
+		return;
+	}
+	/* The time of asking, so that no value is taken for younger than it is. */
+	for (size_t i = 0; i < poll->source->n_metrics; i++)
+		/* NaN: the host counts what cannot be true */
+		if (row->state[i] == SOURCE_FOUND || row->state[i] == SOURCE_REJECTED)
+			round->put(round, poll->target, name, snmp->metric[i], row->value[i],
+				   poll->begun_ns);
+}
+
+static void put_sample(const struct snmp *snmp, struct snmp_agent *agent)
+{
+	const struct source_sample *sample = agent->poll->sample;
+
+	warn_of_values(snmp, agent);
+	for (size_t i = 0; i < sample->n_rows; i++)
+		put_row(snmp, agent->poll, &sample->row[i]);
+}
+
+/* The poll of agent, which has just been started or is under way, is over. */
 static void finish(struct snmp *snmp, struct snmp_agent *agent, enum snmp_verdict verdict)
 {
 	const struct cr_round *round = snmp->round;
-	struct cr_target *target = agent->target;
+	struct snmp_poll *poll = agent->poll;
 
 	snmp_timers_cancel(&snmp->timers, &agent->timer);
 	unfresh(snmp, agent);
-	agent->is_suspect = verdict == SNMP_BAD && agent->why == CR_TIMEOUT;
-	if (verdict == SNMP_GOOD) {
-		warn_of_name(snmp, agent);
-		snmp_agent_put(agent, round, snmp->metric);
+	if (poll == NULL) {
+		round->fail(round, agent->due, CR_REPLY, "out of memory");
+		return;
 	}
-	agent->target = NULL;
+	agent->is_suspect = verdict == SNMP_BAD && poll->why == CR_TIMEOUT;
+	if (verdict == SNMP_GOOD || (poll->sample != NULL && poll->sample->is_partial))
+		put_sample(snmp, agent);
 	if (verdict == SNMP_GOOD)
-		round->done(round, target);
+		round->done(round, poll->target);
 	else
-		round->fail(round, target, agent->why, agent->text);
+		round->fail(round, poll->target, poll->why, poll->text);
+	snmp_agent_end(agent);
 }
 
 static void advance(struct snmp *snmp, struct snmp_agent *agent, enum snmp_verdict verdict)
 {
 	int64_t when_ns;
 
-	if (agent->target == NULL)
-		return;
 	if (verdict != SNMP_PENDING) {
 		finish(snmp, agent, verdict);
 		return;
 	}
+	if (agent->poll == NULL)
+		return;
 	when_ns = snmp_agent_when_ns(agent);
 	if (agent->is_fresh && agent->fresh_until_ns < when_ns)
 		when_ns = agent->fresh_until_ns;
@@ -313,7 +228,7 @@ static struct snmp_agent *agent_of(struct snmp *snmp, struct cr_target *target)
 		return agent;
 	if (snmp_timers_reserve(&snmp->timers, snmp->n_all + 1) < 0)
 		return NULL;
-	agent = snmp_agent_new(&snmp->settings);
+	agent = snmp_agent_new(&snmp->shared);
 	if (agent == NULL)
 		return NULL;
 	TAILQ_INSERT_TAIL(&snmp->all, agent, all);
@@ -331,7 +246,7 @@ static void enqueue(struct snmp *snmp, struct cr_target *target)
 		snmp->round->fail(snmp->round, target, CR_REPLY, "out of memory");
 		return;
 	}
-	if (agent->target != NULL || agent->is_queued)
+	if (agent->poll != NULL || agent->is_queued)
 		return; /* rounds of one target never overlap: it is being polled */
 	agent->due = target;
 	agent->is_queued = true;
@@ -341,9 +256,11 @@ static void enqueue(struct snmp *snmp, struct cr_target *target)
 
 static void start_queued(struct snmp *snmp, int64_t now_ns)
 {
+	const struct snmp_settings *settings = &snmp->shared.settings;
 	struct snmp_agent *agent;
 
-	while (snmp->n_fresh < snmp->settings.max_inflight) {
+	while (snmp->n_fresh < settings->max_inflight &&
+	       snmp->shared.n_polling < settings->max_open) {
 		agent = TAILQ_FIRST(&snmp->waiting);
 		if (agent == NULL)
 			agent = TAILQ_FIRST(&snmp->suspects);
@@ -386,7 +303,7 @@ static void take_events(struct snmp *snmp, int64_t now_ns)
 	int n = EVENTS;
 
 	for (int batch = 0; batch < BATCHES_MAX && n == EVENTS; batch++) {
-		n = epoll_wait(snmp->settings.epoll, event, EVENTS, 0);
+		n = epoll_wait(snmp->shared.epoll, event, EVENTS, 0);
 		for (int i = 0; i < n; i++) {
 			struct snmp_agent *agent = event[i].data.ptr;
 
@@ -428,8 +345,8 @@ static void source_forget(void *self, struct cr_target *target)
 }
 
 CR_COLLECTOR = {
-	CR_COLLECTOR_HEAD("snmp", CALLROUTER_VERSION, "polls SNMP agents (version 2c)"),
-	.options = options,
+	CR_COLLECTOR_HEAD("snmp", CALLROUTER_VERSION, "polls SNMP agents (versions 1, 2c, 3)"),
+	.options = snmp_options,
 	.open = source_open,
 	.close = source_close,
 	.fd = source_fd,

@@ -12,8 +12,10 @@
 
 #define LARGEST_DATAGRAM 65507
 
-/* What our transport needs besides its socket: where unconnected datagrams go. */
+/* What our transport needs besides its socket. */
 struct wire {
+	struct snmp_link *link;
+	/* Where unconnected datagrams go: */
 	struct sockaddr_storage to;
 	socklen_t to_len; /* 0: the socket is connected */
 };
@@ -118,34 +120,68 @@ int snmp_link_resolve(struct snmp_link *link, const char *endpoint, char *text, 
 	return 0;
 }
 
+static void remember(struct snmp_link *link, uint32_t id)
+{
+	link->id[link->n_ids++ % SNMP_LINK_IDS] = id;
+}
+
+/* Is it a report about a message of this link? */
+static bool is_our_report(const struct snmp_link *link, const uint8_t *buf, size_t len,
+			  struct snmp_report *report)
+{
+	if (snmp_report_read(buf, len, report) < 0)
+		return false;
+	for (unsigned int i = 0; i < link->n_ids && i < SNMP_LINK_IDS; i++)
+		if (link->id[i] == report->message)
+			return true;
+	return false;
+}
+
 static int wire_receive(netsnmp_transport *transport, void *buf, int size, void **opaque, int *len)
 {
+	struct snmp_link *link = ((const struct wire *)transport->data)->link;
+	const ssize_t got = recv(transport->sock, buf, (size_t)size, MSG_DONTWAIT);
+
 	*opaque = NULL;
 	*len = 0;
-	return (int)recv(transport->sock, buf, (size_t)size, MSG_DONTWAIT);
+	if (got > 0 && link->access->version == SNMP_VERSION_3) {
+		link->has_report = is_our_report(link, buf, (size_t)got, &link->report);
+	} else if (got > 0 && !link->is_stream &&
+		   !snmp_report_is_from(buf, (size_t)got, (uint32_t)link->access->version,
+					link->access->community, link->access->community_len)) {
+		errno = EBADMSG;
+		return -1;
+	}
+	return (int)got;
+}
+
+static ssize_t send_bytes(int fd, const void *buf, size_t size, const struct sockaddr_storage *to,
+			  socklen_t to_len)
+{
+	ssize_t sent = -1;
+
+	/* The first try may only fetch the error that an older datagram has met. */
+	for (int tries = 0; tries < 2 && sent < 0; tries++) {
+		sent = sendto(fd, buf, size, MSG_DONTWAIT | MSG_NOSIGNAL,
+			      to_len > 0 ? (const struct sockaddr *)to : NULL, to_len);
+		if (sent < 0 && errno != ECONNREFUSED && errno != EINTR)
+			break;
+	}
+	if (sent >= 0 && sent != (ssize_t)size) {
+		errno = ENOBUFS; /* half a message in a stream: it cannot be used any more */
+		return -1;
+	}
+	return sent;
 }
 
 static int wire_send(netsnmp_transport *transport, const void *buf, int size, void **opaque,
 		     int *len) /* NOLINT(readability-non-const-parameter): net-snmp's type */
 {
 	const struct wire *wire = transport->data;
-	ssize_t sent = -1;
 
 	(void)opaque;
 	(void)len;
-	/* The first try may only fetch the error that an older datagram has met. */
-	for (int tries = 0; tries < 2 && sent < 0; tries++) {
-		sent = sendto(transport->sock, buf, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL,
-			      wire->to_len > 0 ? (const struct sockaddr *)&wire->to : NULL,
-			      wire->to_len);
-		if (sent < 0 && errno != ECONNREFUSED && errno != EINTR)
-			break;
-	}
-	if (sent >= 0 && sent != size) {
-		errno = ENOBUFS; /* half a message in a stream: it cannot be used any more */
-		return -1;
-	}
-	return (int)sent;
+	return (int)send_bytes(transport->sock, buf, (size_t)size, &wire->to, wire->to_len);
 }
 
 static int wire_close(netsnmp_transport *transport)
@@ -156,8 +192,8 @@ static int wire_close(netsnmp_transport *transport)
 	return 0;
 }
 
-/* A transport of net-snmp's over fd, which it owns from now on. NULL: no memory. */
-static netsnmp_transport *wire_new(int fd, const struct snmp_link *link, bool is_connected)
+/* A transport of net-snmp's over the socket, which it owns from now on. NULL: no memory. */
+static netsnmp_transport *wire_new(struct snmp_link *link, bool is_connected)
 {
 	netsnmp_transport *transport = calloc(1, sizeof *transport);
 	struct wire *wire = calloc(1, sizeof *wire);
@@ -167,6 +203,7 @@ static netsnmp_transport *wire_new(int fd, const struct snmp_link *link, bool is
 		free(wire);
 		return NULL;
 	}
+	wire->link = link;
 	if (!is_connected) {
 		wire->to = link->address;
 		wire->to_len = link->address_len;
@@ -175,7 +212,7 @@ static netsnmp_transport *wire_new(int fd, const struct snmp_link *link, bool is
 	transport->data_length = (int)sizeof *wire;
 	transport->domain = netsnmpUDPDomain;
 	transport->domain_length = (int)netsnmpUDPDomain_len;
-	transport->sock = fd;
+	transport->sock = link->fd;
 	transport->flags = link->is_stream ? NETSNMP_TRANSPORT_FLAG_STREAM : 0;
 	transport->msgMaxSize = link->is_stream ? 0x7fffffff : LARGEST_DATAGRAM;
 	transport->f_recv = wire_receive;
@@ -216,42 +253,83 @@ static int open_socket(struct snmp_link *link, bool is_connected)
 	return code;
 }
 
-int snmp_link_open(struct snmp_link *link, const struct snmp_access *access)
+static bool is_connected(const struct snmp_link *link)
 {
-	const bool is_connected = link->is_stream || access->is_strict;
-	const int fd = open_socket(link, is_connected);
-	netsnmp_transport *transport;
+	return link->is_stream || link->access->is_strict;
+}
+
+static int open_session(struct snmp_link *link)
+{
+	const struct snmp_access *access = link->access;
+	netsnmp_transport *transport = wire_new(link, is_connected(link));
 	netsnmp_session wanted;
 
-	if (fd < 0)
-		return fd;
-	transport = wire_new(fd, link, is_connected);
-	if (transport == NULL) {
-		close(fd);
+	if (transport == NULL)
 		return -ENOMEM;
-	}
 	snmp_sess_init(&wanted);
-	wanted.version = SNMP_VERSION_2c;
-	/* net-snmp copies it, but its structure does not say const. */
-	wanted.community = (unsigned char *)(uintptr_t)access->community;
-	wanted.community_len = access->community_len;
+	wanted.version = access->version;
 	wanted.retries = 0; /* the plugin sends again by itself */
 	wanted.callback = ignore;
+	if (access->version == SNMP_VERSION_3) {
+		snmp_user_enter(access->user, &link->engine, &wanted);
+	} else {
+		/* net-snmp copies it, but its structure does not say const. */
+		wanted.community = (unsigned char *)(uintptr_t)access->community;
+		wanted.community_len = access->community_len;
+	}
 	link->session = snmp_sess_add(&wanted, transport, NULL, NULL); /* on failure it frees */
-	return link->session != NULL ? 0 : -ENOMEM;
+	explicit_bzero(wanted.securityAuthKey, sizeof wanted.securityAuthKey);
+	explicit_bzero(wanted.securityPrivKey, sizeof wanted.securityPrivKey);
+	if (link->session != NULL)
+		return 0;
+	link->fd = -1;
+	return -ENOMEM;
+}
+
+int snmp_link_open(struct snmp_link *link, const struct snmp_access *access)
+{
+	int fd, code = 0;
+
+	link->access = access;
+	fd = open_socket(link, is_connected(link));
+	if (fd < 0)
+		return fd;
+	link->fd = fd;
+	link->n_ids = 0;
+	link->has_report = false;
+	if (access->engine.len > 0)
+		link->engine = access->engine;
+	if (access->version != SNMP_VERSION_3 || link->engine.len > 0)
+		code = open_session(link);
+	if (code < 0)
+		snmp_link_close(link);
+	return code;
+}
+
+void snmp_link_rest(const struct snmp_link *link)
+{
+	if (link->session != NULL && link->access->version == SNMP_VERSION_3)
+		snmp_user_remove(link->access->user, &link->engine);
 }
 
 void snmp_link_close(struct snmp_link *link)
 {
+	snmp_link_rest(link);
 	if (link->session != NULL)
-		snmp_sess_close(link->session);
+		snmp_sess_close(link->session); /* and the socket with it */
+	else if (link->fd >= 0)
+		close(link->fd);
 	link->session = NULL;
+	link->fd = -1;
 	link->is_connecting = false;
 }
 
-int snmp_link_fd(const struct snmp_link *link)
+void snmp_link_forget(struct snmp_link *link, const struct snmp_access *access)
 {
-	return link->session != NULL ? snmp_sess_transport(link->session)->sock : -1;
+	snmp_link_close(link);
+	if (link->engine.len > 0)
+		snmp_user_forget(access->user, &link->engine);
+	link->engine.len = 0;
 }
 
 int snmp_link_connected(struct snmp_link *link)
@@ -260,24 +338,69 @@ int snmp_link_connected(struct snmp_link *link)
 	socklen_t len = sizeof code;
 
 	link->is_connecting = false;
-	if (getsockopt(snmp_link_fd(link), SOL_SOCKET, SO_ERROR, &code, &len) < 0)
+	if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &code, &len) < 0)
 		return -errno;
 	return -code;
+}
+
+/* net-snmp counts its ids up from the time of day: too easy to guess. 0: none to be had. */
+static uint32_t random_id(void)
+{
+	uint32_t random;
+
+	if (getrandom(&random, sizeof random, GRND_NONBLOCK) != (ssize_t)sizeof random)
+		return 0;
+	return random >> 1 | 1;
+}
+
+int snmp_link_discover(struct snmp_link *link)
+{
+	uint8_t question[SNMP_DISCOVER_LEN];
+	const uint32_t id = random_id();
+	const size_t len = snmp_report_ask(question, id);
+
+	remember(link, id);
+	if (send_bytes(link->fd, question, len, &link->address,
+		       is_connected(link) ? 0 : link->address_len) < 0)
+		return -errno;
+	return 0;
+}
+
+int snmp_link_learn(struct snmp_link *link)
+{
+	uint8_t buf[1500]; /* the report has about 100 bytes */
+	const ssize_t got = recv(link->fd, buf, sizeof buf, MSG_DONTWAIT);
+	struct snmp_report report;
+	int code;
+
+	if (got < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	if (got == 0 && link->is_stream)
+		return -ECONNRESET;
+	if (!is_our_report(link, buf, (size_t)got, &report) ||
+	    report.complaint != SNMP_UNKNOWN_ENGINE)
+		return -EBADMSG;
+	link->engine = report.engine;
+	code = open_session(link);
+	return code < 0 ? code : 1;
 }
 
 long snmp_link_send(struct snmp_link *link, netsnmp_pdu *pdu, int64_t timeout_ns,
 		    netsnmp_callback callback, void *magic)
 {
 	netsnmp_session *session = snmp_sess_session(link->session);
-	uint32_t random;
+	const uint32_t random = random_id();
 	long id;
 
-	/* net-snmp counts its request ids up from the time of day: too easy to guess. */
-	if (getrandom(&random, sizeof random, GRND_NONBLOCK) == (ssize_t)sizeof random)
-		pdu->reqid = (long)(random >> 1) | 1;
+	if (random != 0)
+		pdu->reqid = pdu->msgid = (long)random;
 	id = pdu->reqid;
+	remember(link, (uint32_t)pdu->msgid);
 	session->timeout = (long)(timeout_ns / 1000) + 1;
 	session->s_errno = 0;
+	if (link->access->version == SNMP_VERSION_3)
+		snmp_user_renew(link->access->user, &link->engine, session);
+	session->s_snmp_errno = 0; /* it takes what an older answer left there for this one's */
 	if (snmp_sess_async_send(link->session, pdu, callback, magic) != 0)
 		return id;
 	snmp_free_pdu(pdu);
@@ -288,20 +411,20 @@ long snmp_link_send(struct snmp_link *link, netsnmp_pdu *pdu, int64_t timeout_ns
 
 int snmp_link_read(struct snmp_link *link, netsnmp_large_fd_set *fds)
 {
-	const int fd = snmp_link_fd(link);
 	netsnmp_session *session = snmp_sess_session(link->session);
 	int code;
 
-	NETSNMP_LARGE_FD_SET(fd, fds);
+	link->has_report = false;
+	NETSNMP_LARGE_FD_SET(link->fd, fds);
 	code = snmp_sess_read2(link->session, fds);
-	NETSNMP_LARGE_FD_CLR(fd, fds);
-	if (snmp_link_fd(link) < 0)
+	NETSNMP_LARGE_FD_CLR(link->fd, fds);
+	if (snmp_sess_transport(link->session)->sock < 0)
 		return -ECONNRESET;
 	if (code == 0)
 		return 0;
 	if (session->s_snmp_errno != SNMPERR_BAD_RECVFROM)
 		return -EBADMSG;
-	return session->s_errno == EAGAIN ? 0 : -session->s_errno;
+	return -session->s_errno;
 }
 
 void snmp_link_expire(struct snmp_link *link)

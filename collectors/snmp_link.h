@@ -15,20 +15,37 @@
 #include <net-snmp/library/large_fd_set.h>
 #include <net-snmp/net-snmp-includes.h>
 
+#include "snmp_report.h"
+#include "snmp_user.h"
+
 #define SNMP_ENDPOINT_FORMS "udp:HOST:PORT, tcp:HOST:PORT or udp6:[ADDRESS]:PORT"
+
+#define SNMP_LINK_IDS 8 /* ids of the newest messages, to know reports by */
 
 struct snmp_link {
 	struct sockaddr_storage address;
 	socklen_t address_len; /* 0: not resolved yet */
 	bool is_stream;
-	bool is_connecting; /* wait until the socket is writable, then snmp_link_connected() */
-	struct session_list *session; /* NULL: closed */
+	bool is_connecting;           /* wait until writable, then snmp_link_connected() */
+	int fd;                       /* -1: closed */
+	struct session_list *session; /* NULL: closed, or the engine is not known yet */
+	struct snmp_engine engine;    /* version 3: whom the keys are bound to; kept when closed */
+	const struct snmp_access *access; /* since it was opened */
+	uint32_t id[SNMP_LINK_IDS];
+	unsigned int n_ids;
+	bool has_report; /* the newest message was one, about a message of this link */
+	struct snmp_report report;
 };
 
 /** Who may read from an agent, and how answers are taken. */
 struct snmp_access {
+	long version; /* SNMP_VERSION_1, ... */
 	const char *community;
 	size_t community_len;
+	const struct snmp_user *user; /* version 3 */
+	struct snmp_engine
+		engine; /* version 3: given, not to be asked for; len 0: to be asked for */
+	const struct cr_host *log_to; /* answers are logged there; NULL: nowhere */
 	bool is_strict; /* UDP: hear nobody but the address that was asked */
 };
 
@@ -43,31 +60,43 @@ void snmp_link_prepare(void);
  */
 int snmp_link_resolve(struct snmp_link *link, const char *endpoint, char *text, size_t text_len);
 
-/** Open the socket and the session. Returns 0 or a negative errno value. [own] */
+/** Open the socket, and the session unless the engine has to be asked for. Returns 0 or a negative
+ * errno value. [own] */
 int snmp_link_open(struct snmp_link *link, const struct snmp_access *access);
 
-/** Close them; callbacks of what was under way are called. Keeps the address. No effect on a closed
- * one. [own] */
+/** Close them; callbacks of what was under way are called. Keeps address and engine. No effect on a
+ * closed one. [own] */
 void snmp_link_close(struct snmp_link *link);
 
-/** The socket, or -1. [own] */
-int snmp_link_fd(const struct snmp_link *link);
+/** Close it and forget the engine: it is asked for anew. [own] */
+void snmp_link_forget(struct snmp_link *link, const struct snmp_access *access);
+
+/** Nothing will be sent for some time. [own] */
+void snmp_link_rest(const struct snmp_link *link);
 
 /** A TCP connection has been made (0) or not (a negative errno value). [own] */
 int snmp_link_connected(struct snmp_link *link);
 
+/** Ask for the engine. Returns 0 or a negative errno value. [own] */
+int snmp_link_discover(struct snmp_link *link);
+
+/** Take one message while the engine is not known. Returns 1: it is known now, and the session is
+ * open; 0: go on waiting; -EBADMSG, or another error as of snmp_link_read(). [own] */
+int snmp_link_learn(struct snmp_link *link);
+
 /**
- * Send pdu, which is freed in any case. callback is called once: with the answer, or by
- * snmp_link_expire() after timeout_ns, or by snmp_link_close(). Returns the request's id (> 0), or
- * a negative errno value after which callback counts for nothing. [own]
+ * Send pdu, which is freed in any case. callback is called: with the answer, or by
+ * snmp_link_expire() after timeout_ns, or by snmp_link_close(); twice for some reports. Returns the
+ * request's id (> 0), or a negative errno value after which callback counts for nothing. [own]
  */
 long snmp_link_send(struct snmp_link *link, netsnmp_pdu *pdu, int64_t timeout_ns,
 		    netsnmp_callback callback, void *magic);
 
 /**
- * Take one message that has arrived; calls the callback of the request that it answers. fds:
- * scratch space. Returns 0, -EBADMSG (no SNMP v2c), or the socket's error; -ECONNRESET: the
- * connection has ended, and the link is to be closed. [own]
+ * Take one message that has arrived; calls the callback of the request that it answers, and sets
+ * has_report. fds: scratch space. Returns 0, -EBADMSG (no such SNMP, or
+ * another community), -EAGAIN (nothing there), or
+ * the socket's error; -ECONNRESET: the connection has ended, and the link is to be closed. [own]
  */
 int snmp_link_read(struct snmp_link *link, netsnmp_large_fd_set *fds);
 

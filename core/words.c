@@ -102,6 +102,7 @@ const char *words_why(enum cr_why why)
 	entry("jvm_heap_used_bytes", "heap in use, garbage included") \
 	entry("jvm_heap_available_bytes", "maximum heap minus heap in use") \
 	entry("jvm_heap_free_after_gc_bytes", "maximum heap minus what the last collection kept") \
+	entry("jvm_heap_used_after_gc_bytes", "heap that the last collection kept") \
 	entry("jvm_heap_free_ratio", "available heap as a share of the maximum, 0 .. 1") \
 	entry("busy_threads", "request threads at work") \
 	entry("max_threads", "request threads that there can be") \
@@ -110,6 +111,7 @@ const char *words_why(enum cr_why why)
 	entry("requests_total", "requests served since the server's start") \
 	entry("request_errors_total", "requests that failed since the server's start") \
 	entry("sessions", "open HTTP sessions") \
+	entry("running", "1 if the server says that it is running, 0 if it is in another state") \
 	entry("host_memory_free_bytes", "free physical memory of the server's host") \
 	entry("cpu_load_ratio", "CPU use of the server's host, 0 .. 1")
 #define ROW(name, help) { name, help },

@@ -187,6 +187,9 @@ static void free_service(struct config_service *service)
 	free_choice(&service->router);
 	free_choice(&service->preset);
 	config_health_free(&service->health);
+	for (size_t i = 0; i < service->n_smooth; i++)
+		free(service->smooth[i].metric);
+	free(service->smooth);
 }
 
 void config_free(struct config *config)

@@ -9,9 +9,10 @@
 
 #define FULL_AT_MAX 1000000
 
-enum { NAME, SERVERS, ROUTER, DEFAULT, STALE_AFTER, HEALTH, FULL_AT };
+enum { NAME, SERVERS, ROUTER, DEFAULT, STALE_AFTER, HEALTH, FULL_AT, SMOOTH };
 static const char *const service_keys[] = { "name",        "servers", "router",  "default",
-					    "stale_after", "health",  "full_at", NULL };
+					    "stale_after", "health",  "full_at", "smooth",
+					    NULL };
 enum { PLUGIN, OPTIONS };
 static const char *const choice_keys[] = { "plugin", "options", NULL };
 static const struct config_range stale_range = { 50 * CLOCK_MS, 86400 * CLOCK_S, "50ms to 1d" };
@@ -99,6 +100,8 @@ static void read_service(struct config_reader *reader, const yaml_node_t *node,
 	if (slot[HEALTH] != NULL)
 		config_health_read(reader, slot[HEALTH], &service->health);
 	config_whole(reader, slot[FULL_AT], "full_at", 0, FULL_AT_MAX, &service->full_at);
+	if (slot[SMOOTH] != NULL)
+		config_smooth_read(reader, slot[SMOOTH], service);
 }
 
 void config_services_read(struct config_reader *reader, const yaml_node_t *list)

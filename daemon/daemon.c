@@ -226,6 +226,7 @@ void daemon_describe(struct daemon *daemon, struct report_source *source)
 					  .warnings = daemon->warnings,
 					  .columns = daemon_columns,
 					  .columns_arg = daemon->seats,
+					  .smooth = publisher_smoothed(daemon->publisher),
 					  .now_ns = clock_now_ns(),
 					  .started_ns = daemon->started_ns };
 }

@@ -51,7 +51,7 @@ Test(snmp_faults, takes_an_answer_that_comes_after_the_retry)
 Test(snmp_faults, sends_once_only_without_retries)
 {
 	fake = fake_snmp_new(FAKE_SILENT);
-	open_with("profile=jvm-mib", "retries=0", NULL);
+	open_with(JVM, "retries=0", NULL);
 	target = collector_host_add(host, "ms1", fake_snmp_endpoint(fake), false);
 	expect_bad(SHORT_MS, CR_TIMEOUT, "no answer");
 	cr_assert_eq(fake_snmp_await(fake, 1), 1);
@@ -91,7 +91,7 @@ Test(snmp_faults, hears_any_address_if_told_to)
 {
 	fake = fake_snmp_new(FAKE_OTHER_PORT);
 	fake_snmp_jvm(fake, 100, 400, 1000);
-	open_with("profile=jvm-mib", "strict_source=false", NULL);
+	open_with(JVM, "strict_source=false", NULL);
 	target = collector_host_add(host, "ms1", fake_snmp_endpoint(fake), false);
 	expect_good();
 	cr_assert_eq(value(NULL, "jvm_heap_used_bytes"), 100);
@@ -113,7 +113,7 @@ Test(snmp_faults, takes_no_answer_about_other_objects)
 
 Test(snmp_faults, says_which_endpoints_it_understands)
 {
-	open_with("profile=jvm-mib", NULL, NULL);
+	open_with(JVM, NULL, NULL);
 	target = collector_host_add(host, "ms1", "udp:", false);
 	expect_bad(LONG_MS, CR_CONNECT, "write udp:HOST:PORT");
 	collector_host_forget(host, target);
@@ -140,14 +140,14 @@ Test(snmp_faults, finds_a_host_by_name)
 
 Test(snmp_faults, works_on_when_another_instance_comes_and_goes)
 {
-	const char *settings[] = { "profile=jvm-mib", community_setting, NULL };
-	struct collector_host *second;
-	char err[256];
+	struct collector_host *first, *second;
 
 	setup_jvm();
 	for (int i = 0; i < 20; i++) {
-		second = collector_host_open(&cr_collector_1, "second", settings, err, sizeof err);
-		cr_assert_not_null(second, "%s", err);
+		first = host;
+		open_with(JVM, NULL, NULL);
+		second = host;
+		host = first;
 		collector_host_add(second, "ms2", fake_snmp_endpoint(fake), false);
 		cr_assert_eq(collector_host_poll(second, LONG_MS * CH_MS, LONG_MS * CH_MS), 0);
 		cr_assert_eq(collector_host_last(second, 0)->state, COLLECTOR_GOOD);
@@ -161,11 +161,10 @@ Test(snmp_faults, works_on_when_another_instance_comes_and_goes)
 
 static void expect_refusal(const char *text)
 {
-	const char *settings[] = { "profile=jvm-mib", community_setting, NULL };
-	char err[256];
+	const char *more[] = { community_setting, NULL };
+	const char *err = try_open(JVM, more);
 
-	host = collector_host_open(&cr_collector_1, "test", settings, err, sizeof err);
-	cr_assert_null(host);
+	cr_assert_not_null(err);
 	cr_assert_not_null(strstr(err, text), "%s", err);
 }
 
@@ -222,7 +221,7 @@ static void begin_many(void)
 	struct fake_snmp *gone;
 
 	begin();
-	open_with("profile=jvm-mib", "max_inflight=16", NULL);
+	open_with(JVM, "max_inflight=16", NULL);
 	for (int i = 0; i < DEAD; i++) {
 		silent[i] = fake_snmp_new(FAKE_SILENT);
 		snprintf(name, sizeof name, "silent%d", i);
@@ -307,7 +306,7 @@ Test(snmp_many, gives_up_what_never_had_its_turn, .init = begin, .fini = free_ma
 {
 	const struct collector_poll *poll;
 
-	open_with("profile=jvm-mib", "max_inflight=1", NULL);
+	open_with(JVM, "max_inflight=1", NULL);
 	for (int i = 0; i < DEAD; i++) {
 		silent[i] = fake_snmp_new(FAKE_SILENT);
 		collector_host_add(host, "x", fake_snmp_endpoint(silent[i]), false);

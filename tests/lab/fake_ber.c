@@ -9,7 +9,6 @@
 
 #define TAG_SEQUENCE 0x30
 #define TAG_OID      0x06
-#define TAG_RESPONSE 0xa2
 
 /*** Reading a request ***/
 
@@ -54,18 +53,12 @@ static struct ber_name read_oid(const uint8_t *p, const uint8_t *end)
 	return name;
 }
 
-int ber_read(const uint8_t *p, size_t size, struct ber_request *request)
+/* The part that all versions have. */
+static int read_pdu(const uint8_t *p, const uint8_t *end, struct ber_request *request)
 {
-	const uint8_t *end = p + size;
 	uint8_t tag;
 	long len;
 
-	if (enter(&p, end, &tag) < 0 || read_integer(&p, end) != 1)
-		return -1;
-	len = enter(&p, end, &tag);
-	if (len != 6 || memcmp(p, "public", 6) != 0)
-		return -1;
-	p += len;
 	if (enter(&p, end, &request->tag) < 0)
 		return -1;
 	request->id = read_integer(&p, end);
@@ -88,6 +81,70 @@ int ber_read(const uint8_t *p, size_t size, struct ber_request *request)
 		p = next;
 	}
 	return 0;
+}
+
+/* A text of at most max bytes. */
+static long read_text(const uint8_t **p, const uint8_t *end, void *out, long max)
+{
+	uint8_t tag;
+	const long len = enter(p, end, &tag);
+
+	if (len < 0 || len > max || tag != FAKE_STRING)
+		return -1;
+	memcpy(out, *p, (size_t)len);
+	*p += len;
+	return len;
+}
+
+/* Version 3, behind the version. */
+static int read_v3(const uint8_t *p, const uint8_t *end, struct ber_request *request)
+{
+	char text[256];
+	uint8_t tag;
+	long len;
+
+	if (enter(&p, end, &tag) < 0)
+		return -1;
+	request->message = read_integer(&p, end);
+	read_integer(&p, end); /* the greatest message it takes */
+	if (read_text(&p, end, &request->flags, 1) != 1 || read_integer(&p, end) != 3)
+		return -1;
+	if (enter(&p, end, &tag) < 0 || enter(&p, end, &tag) < 0)
+		return -1;
+	len = read_text(&p, end, request->engine, sizeof request->engine);
+	request->engine_len = len > 0 ? (size_t)len : 0;
+	read_integer(&p, end);
+	read_integer(&p, end);
+	len = read_text(&p, end, request->user, sizeof request->user - 1);
+	request->user[len > 0 ? len : 0] = '\0';
+	if (read_text(&p, end, text, sizeof text) < 0 || read_text(&p, end, text, sizeof text) < 0)
+		return -1;
+	if ((request->flags & 2) != 0)
+		return 0;
+	if (enter(&p, end, &tag) < 0 || read_text(&p, end, text, sizeof text) < 0 ||
+	    read_text(&p, end, text, sizeof text) < 0)
+		return -1;
+	return read_pdu(p, end, request);
+}
+
+int ber_read(const uint8_t *p, size_t size, struct ber_request *request)
+{
+	const uint8_t *end = p + size;
+	uint8_t tag;
+	char community[6];
+
+	request->n = 0;
+	request->id = 0;
+	request->tag = 0;
+	if (enter(&p, end, &tag) < 0)
+		return -1;
+	request->version = read_integer(&p, end);
+	if (request->version == BER_V3)
+		return read_v3(p, end, request);
+	if (read_text(&p, end, community, sizeof community) != 6 ||
+	    memcmp(community, "public", 6) != 0)
+		return -1;
+	return read_pdu(p, end, request);
 }
 
 /*** Writing an answer: from its end to its beginning, so that lengths are known ***/
@@ -169,20 +226,56 @@ static void put_object(struct ber_writer *w, const struct ber_object *object)
 	put_head(w, TAG_SEQUENCE, end);
 }
 
-void ber_write(struct ber_writer *w, int64_t id, int64_t error, const struct ber_binds *binds)
+static void put_bytes(struct ber_writer *w, const void *bytes, size_t len)
+{
+	const size_t end = w->at;
+
+	while (len > 0)
+		put_byte(w, ((const uint8_t *)bytes)[--len]);
+	put_head(w, FAKE_STRING, end);
+}
+
+/* What lies around the PDU, from behind. */
+static void put_v3(struct ber_writer *w, const struct ber_request *request,
+		   const struct ber_answer *answer)
+{
+	size_t end;
+
+	put_bytes(w, "", 0);
+	put_bytes(w, answer->engine, answer->engine_len);
+	put_head(w, TAG_SEQUENCE, BER_MAX);
+	end = w->at;
+	put_bytes(w, "", 0);
+	put_bytes(w, "", 0);
+	put_bytes(w, request->user, strlen(request->user));
+	put_number(w, FAKE_INTEGER, answer->time);
+	put_number(w, FAKE_INTEGER, answer->boots);
+	put_bytes(w, answer->engine, answer->engine_len);
+	put_head(w, TAG_SEQUENCE, end);
+	put_head(w, FAKE_STRING, end);
+	end = w->at;
+	put_number(w, FAKE_INTEGER, 3);
+	put_bytes(w, "", 1); /* no flags */
+	put_number(w, FAKE_INTEGER, 65507);
+	put_number(w, FAKE_INTEGER, request->message);
+	put_head(w, TAG_SEQUENCE, end);
+}
+
+void ber_write(struct ber_writer *w, const struct ber_request *request,
+	       const struct ber_answer *answer, const struct ber_binds *binds)
 {
 	w->at = BER_MAX;
 	for (size_t i = binds->n; i-- > 0;)
 		put_object(w, &binds->object[i]);
 	put_head(w, TAG_SEQUENCE, BER_MAX);
-	put_number(w, FAKE_INTEGER, 0);
-	put_number(w, FAKE_INTEGER, error);
-	put_number(w, FAKE_INTEGER, id);
-	put_head(w, TAG_RESPONSE, BER_MAX);
-	for (size_t i = 6; i-- > 0;)
-		put_byte(w, (uint8_t) "public"[i]);
-	put_byte(w, 6);
-	put_byte(w, FAKE_STRING);
-	put_number(w, FAKE_INTEGER, 1);
+	put_number(w, FAKE_INTEGER, answer->index);
+	put_number(w, FAKE_INTEGER, answer->error);
+	put_number(w, FAKE_INTEGER, answer->id);
+	put_head(w, answer->tag, BER_MAX);
+	if (request->version == BER_V3)
+		put_v3(w, request, answer);
+	else
+		put_bytes(w, answer->community, strlen(answer->community));
+	put_number(w, FAKE_INTEGER, request->version);
 	put_head(w, TAG_SEQUENCE, BER_MAX);
 }

@@ -1,17 +1,24 @@
-/* fake_ber.h - SNMP v2c messages, taken apart and put together for fake_snmp.c. */
+/* fake_ber.h - SNMP messages (v1, v2c, v3 as far as it needs no key), taken apart and put together
+ * for fake_snmp.c. */
 #ifndef CR_TESTS_FAKE_BER_H
 #define CR_TESTS_FAKE_BER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define BER_OID_MAX   64
+#define BER_OID_MAX   128
 #define BER_BINDS_MAX 512
 #define BER_MAX       65536
 
-#define BER_GET     0xa0
-#define BER_GETNEXT 0xa1
-#define BER_GETBULK 0xa5
+#define BER_GET      0xa0
+#define BER_GETNEXT  0xa1
+#define BER_GETBULK  0xa5
+#define BER_RESPONSE 0xa2
+#define BER_REPORT   0xa8
+
+#define BER_V1  0
+#define BER_V2C 1
+#define BER_V3  3
 
 struct ber_name {
 	uint32_t id[BER_OID_MAX];
@@ -27,6 +34,12 @@ struct ber_object {
 
 /** A request, taken apart. */
 struct ber_request {
+	int64_t version;
+	int64_t message; /* v3: from here */
+	uint8_t flags;
+	uint8_t engine[32];
+	size_t engine_len;
+	char user[33]; /* to here; if it is encrypted nothing else is set */
 	uint8_t tag;
 	int64_t id, a, b; /* GETBULK: non-repeaters, max-repetitions */
 	struct ber_name name[BER_BINDS_MAX];
@@ -45,10 +58,21 @@ struct ber_writer {
 	size_t at;
 };
 
+/** What an answer says besides its objects. */
+struct ber_answer {
+	uint8_t tag;
+	int64_t id, error, index;
+	const char *community;
+	const uint8_t *engine; /* v3: [engine_len], and how often and how long it has run */
+	size_t engine_len;
+	int64_t boots, time;
+};
+
 /** Take a message apart. Returns 0, or -1: it is none, or not of the community "public". */
 int ber_read(const uint8_t *p, size_t size, struct ber_request *request);
 
-/** Put an answer together. */
-void ber_write(struct ber_writer *w, int64_t id, int64_t error, const struct ber_binds *binds);
+/** Put an answer to request together. */
+void ber_write(struct ber_writer *w, const struct ber_request *request,
+	       const struct ber_answer *answer, const struct ber_binds *binds);
 
 #endif

@@ -1,4 +1,4 @@
-/* fake_snmp.c - an SNMP v2c agent in a thread, BER by hand: no library helps it to be wrong. */
+/* fake_snmp.c - an SNMP agent in a thread, BER by hand: no library helps it to be wrong. */
 #include "fake_snmp.h"
 
 #include <arpa/inet.h>
@@ -14,8 +14,11 @@
 
 #include "fake_ber.h"
 
-#define ERROR_TOO_BIG 1
-#define ERROR_GENERAL 5
+#define ERROR_TOO_BIG  1
+#define ERROR_NO_NAME  2
+#define ERROR_GENERAL  5
+#define UNKNOWN_USER   3
+#define UNKNOWN_ENGINE 4
 
 struct fake_snmp {
 	pthread_t thread;
@@ -23,7 +26,8 @@ struct fake_snmp {
 	int socket, other_socket, stop;
 	char endpoint[64];
 	enum fake_mode mode;
-	unsigned int limit, delay_ms, requests, largest;
+	unsigned int limit, delay_ms, requests, discoveries, largest, complaint, seed;
+	uint8_t engine[9];
 	struct ber_object *object; /* in the order of their names */
 	size_t n_objects;
 };
@@ -83,16 +87,47 @@ static struct ber_object get_next(const struct fake_snmp *fake, const struct ber
 	return (struct ber_object){ .name = *name, .type = FAKE_END };
 }
 
-static bool is_full(const struct fake_snmp *fake, const struct ber_binds *binds)
+/* The object before; an agent that counts the wrong way. */
+static struct ber_object get_before(const struct fake_snmp *fake, const struct ber_name *name)
 {
-	return binds->n == BER_BINDS_MAX || (fake->mode == FAKE_SHORT && binds->n == fake->limit);
+	for (size_t i = fake->n_objects; i-- > 0;)
+		if (compare(&fake->object[i].name, name) < 0)
+			return fake->object[i];
+	return (struct ber_object){ .name = *name, .type = FAKE_END };
 }
 
-static void think(const struct fake_snmp *fake, const struct ber_request *request,
-		  struct ber_binds *binds)
+static bool is_full(const struct fake_snmp *fake, const struct ber_binds *binds)
+{
+	return binds->n == BER_BINDS_MAX || (fake->mode == FAKE_SHORT && binds->n == fake->limit) ||
+	       (fake->mode == FAKE_ONE_OBJECT && binds->n == 1) || fake->mode == FAKE_NO_OBJECTS;
+}
+
+static struct ber_object look_up(const struct fake_snmp *fake, uint8_t tag, bool is_version_1,
+				 const struct ber_name *name)
+{
+	struct ber_object object;
+
+	if (tag == BER_GET)
+		object = get(fake, name);
+	else if (fake->mode == FAKE_BACKWARDS)
+		object = get_before(fake, name);
+	else
+		object = get_next(fake, name);
+
+	while (is_version_1 && object.type == FAKE_COUNTER64)
+		object = tag == BER_GET
+				 ? (struct ber_object){ .name = *name, .type = FAKE_NO_OBJECT }
+				 : get_next(fake, &object.name);
+	return object;
+}
+
+/* The objects of the answer; returns 0, or (version 1) the number of the one that is not there. */
+static int64_t think(const struct fake_snmp *fake, const struct ber_request *request,
+		     struct ber_binds *binds)
 {
 	static const struct ber_name up_time = { { 1, 3, 6, 1, 2, 1, 1, 3, 0 }, 9 };
 	const int64_t repetitions = request->tag == BER_GETBULK ? request->b : 1;
+	const bool is_version_1 = request->version == BER_V1;
 	struct ber_name at[BER_BINDS_MAX];
 
 	binds->n = 0;
@@ -101,12 +136,63 @@ static void think(const struct fake_snmp *fake, const struct ber_request *reques
 		for (size_t i = 0; i < request->n && !is_full(fake, binds); i++) {
 			struct ber_object *object = &binds->object[binds->n++];
 
-			*object = request->tag == BER_GET ? get(fake, &at[i])
-							  : get_next(fake, &at[i]);
+			*object = look_up(fake, request->tag, is_version_1, &at[i]);
+			if (is_version_1 && object->type >= FAKE_NO_OBJECT)
+				return (int64_t)i + 1;
 			at[i] = object->name;
 			if (fake->mode == FAKE_OTHER_OBJECTS)
 				object->name = up_time;
 		}
+	return 0;
+}
+
+/* What version 3 has to complain about, or 0. */
+static unsigned int complaint(struct fake_snmp *fake, const struct ber_request *request)
+{
+	if (request->version != BER_V3)
+		return 0;
+	if (request->engine_len == 0)
+		fake->discoveries++;
+	if (request->engine_len != sizeof fake->engine ||
+	    memcmp(request->engine, fake->engine, sizeof fake->engine) != 0)
+		return UNKNOWN_ENGINE;
+	if (strcmp(request->user, "poller") != 0)
+		return UNKNOWN_USER;
+	return fake->complaint;
+}
+
+static void complain(unsigned int about, struct ber_answer *answer, struct ber_binds *binds)
+{
+	const struct ber_name name = { { 1, 3, 6, 1, 6, 3, 15, 1, 1, about, 0 }, 11 };
+
+	answer->tag = BER_REPORT;
+	binds->n = 1;
+	binds->object[0] = (struct ber_object){ .name = name, .type = FAKE_COUNTER, .number = 7 };
+}
+
+/* Change one to three bytes; the same ones in each run of the test. */
+static void mutate(struct fake_snmp *fake, uint8_t *bytes, size_t len)
+{
+	for (unsigned int i = 0; i <= fake->requests % 3; i++) {
+		fake->seed = fake->seed * 1103515245 + 12345;
+		bytes[(fake->seed >> 16) % len] = (uint8_t)(fake->seed >> 8);
+	}
+}
+
+static void send_answer(struct fake_snmp *fake, struct ber_writer *w, const struct sockaddr_in *to)
+{
+	size_t len = BER_MAX - w->at;
+
+	if (fake->mode == FAKE_MUTATED)
+		mutate(fake, w->buf + w->at, len);
+
+	if (fake->mode == FAKE_TRUNCATED)
+		len /= 2;
+	if (fake->mode == FAKE_GARBAGE)
+		memset(w->buf + w->at, 0xff, len);
+	for (int i = 0; i < (fake->mode == FAKE_DUPLICATE ? 2 : 1); i++)
+		sendto(fake->mode == FAKE_OTHER_PORT ? fake->other_socket : fake->socket,
+		       w->buf + w->at, len, 0, (const struct sockaddr *)to, sizeof *to);
 }
 
 static void answer(struct fake_snmp *fake, const struct ber_request *request,
@@ -114,27 +200,41 @@ static void answer(struct fake_snmp *fake, const struct ber_request *request,
 {
 	static _Thread_local struct ber_writer w;
 	static _Thread_local struct ber_binds binds;
-	int64_t error = 0;
-	size_t len;
+	struct ber_answer answer = {
+		.tag = BER_RESPONSE,
+		.id = request->id + (fake->mode == FAKE_WRONG_ID || fake->mode == FAKE_FLOOD),
+		.community = fake->mode == FAKE_COMMUNITY ? "private" : "public",
+		.engine = fake->engine,
+		.engine_len = sizeof fake->engine,
+		.boots = 1,
+		.time = 1
+	};
+	const unsigned int about = complaint(fake, request);
 
-	think(fake, request, &binds);
+	if (about != 0) {
+		complain(about, &answer, &binds);
+	} else if (fake->mode == FAKE_MUTE_USER || (request->flags & 2) != 0) {
+		return;
+	} else {
+		answer.index = think(fake, request, &binds);
+		answer.error = answer.index != 0 ? ERROR_NO_NAME : 0;
+	}
 	if (fake->mode == FAKE_GENERR)
-		error = ERROR_GENERAL;
+		answer.error = ERROR_GENERAL;
 	if (fake->mode == FAKE_TOO_BIG && binds.n > fake->limit)
-		error = ERROR_TOO_BIG;
-	if (error != 0)
+		answer.error = ERROR_TOO_BIG;
+	if (fake->mode == FAKE_BAD_INDEX) {
+		answer.error = ERROR_NO_NAME;
+		answer.index = 99;
+	}
+	if (answer.error != 0)
 		binds.n = 0;
 	if (binds.n > fake->largest)
 		fake->largest = (unsigned int)binds.n;
-	ber_write(&w, request->id + (fake->mode == FAKE_WRONG_ID), error, &binds);
-	len = BER_MAX - w.at;
-	if (fake->mode == FAKE_TRUNCATED)
-		len /= 2;
-	if (fake->mode == FAKE_GARBAGE)
-		memset(w.buf + w.at, 0xff, len);
-	for (int i = 0; i < (fake->mode == FAKE_DUPLICATE ? 2 : 1); i++)
-		sendto(fake->mode == FAKE_OTHER_PORT ? fake->other_socket : fake->socket,
-		       w.buf + w.at, len, 0, (const struct sockaddr *)to, sizeof *to);
+	for (int i = 0; i < (fake->mode == FAKE_FLOOD ? 500 : 1); i++) {
+		ber_write(&w, request, &answer, &binds);
+		send_answer(fake, &w, to);
+	}
 }
 
 static void take_request(struct fake_snmp *fake)
@@ -195,6 +295,8 @@ struct fake_snmp *fake_snmp_new(enum fake_mode mode)
 	struct sockaddr_in address;
 
 	fake->mode = mode;
+	memcpy(fake->engine, (const uint8_t[]){ 0x80, 0, 0, 0, 4, 'f', 'a', 'k', 1 },
+	       sizeof fake->engine);
 	pthread_mutex_init(&fake->lock, NULL);
 	fake->other_socket = bind_socket(&address);
 	fake->socket = bind_socket(&address);
@@ -238,6 +340,20 @@ void fake_snmp_delay(struct fake_snmp *fake, unsigned int ms)
 {
 	pthread_mutex_lock(&fake->lock);
 	fake->delay_ms = ms;
+	pthread_mutex_unlock(&fake->lock);
+}
+
+void fake_snmp_engine(struct fake_snmp *fake, uint8_t engine)
+{
+	pthread_mutex_lock(&fake->lock);
+	fake->engine[sizeof fake->engine - 1] = engine;
+	pthread_mutex_unlock(&fake->lock);
+}
+
+void fake_snmp_complain(struct fake_snmp *fake, unsigned int complaint)
+{
+	pthread_mutex_lock(&fake->lock);
+	fake->complaint = complaint;
 	pthread_mutex_unlock(&fake->lock);
 }
 
@@ -299,14 +415,25 @@ void fake_snmp_jvm(struct fake_snmp *fake, int64_t used, int64_t committed, int6
 	fake_snmp_number(fake, ".1.3.6.1.4.1.42.2.145.3.163.1.1.2.13.0", FAKE_COUNTER64, max);
 }
 
-unsigned int fake_snmp_requests(struct fake_snmp *fake)
+/* A number of the agent's own, read under its lock. */
+static unsigned int count(struct fake_snmp *fake, const unsigned int *number)
 {
-	unsigned int requests;
+	unsigned int value;
 
 	pthread_mutex_lock(&fake->lock);
-	requests = fake->requests;
+	value = *number;
 	pthread_mutex_unlock(&fake->lock);
-	return requests;
+	return value;
+}
+
+unsigned int fake_snmp_requests(struct fake_snmp *fake)
+{
+	return count(fake, &fake->requests);
+}
+
+unsigned int fake_snmp_discoveries(struct fake_snmp *fake)
+{
+	return count(fake, &fake->discoveries);
 }
 
 unsigned int fake_snmp_await(struct fake_snmp *fake, unsigned int n)
@@ -318,10 +445,5 @@ unsigned int fake_snmp_await(struct fake_snmp *fake, unsigned int n)
 
 unsigned int fake_snmp_largest(struct fake_snmp *fake)
 {
-	unsigned int largest;
-
-	pthread_mutex_lock(&fake->lock);
-	largest = fake->largest;
-	pthread_mutex_unlock(&fake->lock);
-	return largest;
+	return count(fake, &fake->largest);
 }

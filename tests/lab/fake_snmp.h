@@ -1,7 +1,8 @@
 /*
- * fake_snmp.h - an SNMP v2c agent in a thread of the test: answers GET, GETNEXT and GETBULK over a
+ * fake_snmp.h - an SNMP agent in a thread of the test: answers GET, GETNEXT and GETBULK over a
  * table of objects on a free UDP port of 127.0.0.1, well or in one of many wrong ways. Its
- * community is "public"; to others it is silent.
+ * community is "public"; to others it is silent. In version 1 it has no Counter64. Of version 3 it
+ * knows what needs no key: the user "poller" without a password, discovery, and complaints.
  */
 #ifndef CR_TESTS_FAKE_SNMP_H
 #define CR_TESTS_FAKE_SNMP_H
@@ -26,6 +27,14 @@ enum fake_mode {
 	FAKE_GENERR,        /* error genErr */
 	FAKE_OTHER_OBJECTS, /* answers about sysUpTime */
 	FAKE_DROP_FIRST,    /* every odd request is lost */
+	FAKE_COMMUNITY,     /* answers with another community */
+	FAKE_BAD_INDEX,     /* error noSuchName about object 99 */
+	FAKE_ONE_OBJECT,    /* one object per answer, of however many were asked for */
+	FAKE_NO_OBJECTS,    /* answers without any */
+	FAKE_BACKWARDS,     /* GETNEXT and GETBULK give the object before */
+	FAKE_MUTE_USER,     /* version 3: answers discovery, and nothing else */
+	FAKE_MUTATED,       /* some bytes of each answer are others, each time */
+	FAKE_FLOOD,         /* each answer comes 500 times, with wrong request ids */
 };
 
 enum fake_type {
@@ -53,6 +62,11 @@ const char *fake_snmp_endpoint(const struct fake_snmp *fake);
 void fake_snmp_mode(struct fake_snmp *fake, enum fake_mode mode, unsigned int limit);
 void fake_snmp_delay(struct fake_snmp *fake, unsigned int ms);
 
+/** Version 3: from now on it is another engine, that of this number (1 at first); it answers
+ * everything from users with a complaint of this number (.1.3.6.1.6.3.15.1.1.N), 0: none. */
+void fake_snmp_engine(struct fake_snmp *fake, uint8_t engine);
+void fake_snmp_complain(struct fake_snmp *fake, unsigned int complaint);
+
 /** Set an object, new or known: ".1.3.6.1..." with a number, or with a text. */
 void fake_snmp_number(struct fake_snmp *fake, const char *oid, enum fake_type type, int64_t value);
 void fake_snmp_text(struct fake_snmp *fake, const char *oid, const char *text);
@@ -67,8 +81,9 @@ void fake_snmp_jvm(struct fake_snmp *fake, int64_t used, int64_t committed, int6
 /** Wait until n requests have been received, for 2 s at most; returns how many there were. */
 unsigned int fake_snmp_await(struct fake_snmp *fake, unsigned int n);
 
-/** Requests received so far, objects in the greatest answer. */
+/** Requests received so far, discoveries among them, objects in the greatest answer. */
 unsigned int fake_snmp_requests(struct fake_snmp *fake);
+unsigned int fake_snmp_discoveries(struct fake_snmp *fake);
 unsigned int fake_snmp_largest(struct fake_snmp *fake);
 
 #endif

@@ -16,9 +16,12 @@
 
 #include "collector_host.h"
 #include "fake_snmp.h"
+#include "lab_profile.h"
 
 #define SHORT_MS 200
 #define LONG_MS  5000 /* never reached by a poll that goes well */
+#define JVM      "jvm-mib"
+#define WEBLOGIC "weblogic-mib"
 #define USED     ".1.3.6.1.4.1.42.2.145.3.163.1.1.2.11.0"
 
 static char community[64], community_setting[96];
@@ -57,14 +60,42 @@ static inline void end(void)
 	unlink(community);
 }
 
-/* Open an instance for a profile, with one or two settings more or NULL. */
+/* Open an instance for a profile, for keys in YAML ("format: ..."), or for "PROFILE KEYS", with
+ * settings more. Returns what it says if it does not open, else NULL. */
+static inline const char *try_open(const char *profile, const char *const *more)
+{
+	static char err[512];
+	const char *settings[LAB_SETTINGS_MAX + 16] = { NULL };
+	const size_t len = strcspn(profile, " :");
+	const bool has_name = profile[len] != ':';
+	char name[64];
+	struct lab_profile *known;
+	size_t n = 0;
+
+	snprintf(name, sizeof name, "%.*s", (int)len, profile);
+	known = lab_profile_new(&cr_collector_1, has_name ? name : NULL,
+				profile[len] == '\0' ? NULL
+				: has_name           ? profile + len + 1
+						     : profile,
+				err, sizeof err);
+	if (known == NULL)
+		return err;
+	for (; n < LAB_SETTINGS_MAX && known->setting[n] != NULL; n++)
+		settings[n] = known->setting[n];
+	for (size_t i = 0; more != NULL && more[i] != NULL && n < LAB_SETTINGS_MAX + 15; i++)
+		settings[n++] = more[i];
+	host = collector_host_open(&cr_collector_1, "test", settings, err, sizeof err);
+	lab_profile_free(known);
+	return host != NULL ? NULL : err;
+}
+
+/* The same with the community, and one or two settings more or NULL. */
 static inline void open_with(const char *profile, const char *setting, const char *other)
 {
-	const char *settings[] = { profile, community_setting, setting, other, NULL };
-	char err[256];
+	const char *more[] = { community_setting, setting, other, NULL };
+	const char *err = try_open(profile, more);
 
-	host = collector_host_open(&cr_collector_1, "test", settings, err, sizeof err);
-	cr_assert_not_null(host, "%s", err);
+	cr_assert_null(err, "%s", err);
 }
 
 /* An agent, an instance, a target. */
@@ -77,7 +108,7 @@ static inline void setup(const char *profile, const char *name, bool is_shared)
 
 static inline void setup_jvm(void)
 {
-	setup("profile=jvm-mib", "ms1", false);
+	setup(JVM, "ms1", false);
 	fake_snmp_jvm(fake, 100, 400, 1000);
 }
 

@@ -1,0 +1,354 @@
+/* snmp_settings.c - from options to settings; secrets come from files that others cannot read. */
+#include "snmp_settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECRET_LEN    256 /* with the NUL */
+#define OPEN_AT_LEAST 16
+
+enum {
+	OPTION_SOURCE = 0,
+	OPTION_VERSION,
+	OPTION_COMMUNITY_FILE,
+	OPTION_USER,
+	OPTION_AUTH_PROTOCOL,
+	OPTION_AUTH_PASSWORD_FILE,
+	OPTION_PRIV_PROTOCOL,
+	OPTION_PRIV_PASSWORD_FILE,
+	OPTION_CONTEXT,
+	OPTION_ENGINE_ID,
+	OPTION_COUNTER64,
+	OPTION_STRICT_SOURCE,
+	OPTION_RETRIES,
+	OPTION_MAX_REPETITIONS,
+	OPTION_MAX_INFLIGHT,
+	OPTION_LOG_ANSWERS,
+};
+
+static const char *const version_words[] = { "1", "2c", "3", NULL };
+static const long versions[] = { SNMP_VERSION_1, SNMP_VERSION_2c, SNMP_VERSION_3 };
+
+const struct cr_option snmp_options[] = {
+	[OPTION_SOURCE] = { .name = "source",
+			    .type = CR_TEXT,
+			    .help = "what to ask and how to read it; made of the profile and the "
+				    "entry's own keys" },
+	[OPTION_VERSION] = { .name = "version",
+			     .type = CR_CHOICE,
+			     .preset = "2c",
+			     .choices = version_words,
+			     .help = "SNMP version" },
+	[OPTION_COMMUNITY_FILE] = { .name = "community_file",
+				    .type = CR_TEXT,
+				    .preset = "",
+				    .help = "versions 1 and 2c: file with the community in its "
+					    "first line; must not be readable by others" },
+	[OPTION_USER] = { .name = "user",
+			  .type = CR_TEXT,
+			  .preset = "",
+			  .help = "version 3: the user's name" },
+	[OPTION_AUTH_PROTOCOL] = { .name = "auth_protocol",
+				   .type = CR_CHOICE,
+				   .preset = "none",
+				   .choices = snmp_auth_words,
+				   .help = "version 3: how messages are authenticated" },
+	[OPTION_AUTH_PASSWORD_FILE] = { .name = "auth_password_file",
+					.type = CR_TEXT,
+					.preset = "",
+					.help = "file with the password for auth in its first "
+						"line" },
+	[OPTION_PRIV_PROTOCOL] = { .name = "priv_protocol",
+				   .type = CR_CHOICE,
+				   .preset = "none",
+				   .choices = snmp_priv_words,
+				   .help = "version 3: how messages are encrypted" },
+	[OPTION_PRIV_PASSWORD_FILE] = { .name = "priv_password_file",
+					.type = CR_TEXT,
+					.preset = "",
+					.help = "file with the password for priv in its first "
+						"line" },
+	[OPTION_CONTEXT] = { .name = "context",
+			     .type = CR_TEXT,
+			     .preset = "",
+			     .help = "version 3: the context's name" },
+	[OPTION_ENGINE_ID] = { .name = "engine_id",
+			       .type = CR_TEXT,
+			       .preset = "",
+			       .help = "version 3: the agent's engine id in hexadecimal; empty: it "
+				       "is asked for" },
+	[OPTION_COUNTER64] = { .name = "counter64",
+			       .type = CR_BOOL,
+			       .preset = "false",
+			       .help = "the source has 64-bit counters, which version 1 cannot "
+				       "read" },
+	[OPTION_STRICT_SOURCE] = { .name = "strict_source",
+				   .type = CR_BOOL,
+				   .preset = "true",
+				   .help = "take answers from the polled address only, and notice "
+					   "at once that nobody listens; false for agents that "
+					   "answer from another address" },
+	[OPTION_RETRIES] = { .name = "retries",
+			     .type = CR_INT,
+			     .preset = "1",
+			     .min = 0,
+			     .max = SNMP_RETRIES_MAX,
+			     .help = "how often a message is sent again; all tries share the "
+				     "timeout" },
+	[OPTION_MAX_REPETITIONS] = { .name = "max_repetitions",
+				     .type = CR_INT,
+				     .preset = "10",
+				     .min = 1,
+				     .max = 50,
+				     .help = "rows asked for at once; halved by itself where an "
+					     "agent cannot; 1: GETNEXT" },
+	[OPTION_MAX_INFLIGHT] = { .name = "max_inflight",
+				  .type = CR_INT,
+				  .preset = "64",
+				  .min = 1,
+				  .max = 4096,
+				  .help = "polls started at once; the others follow in order" },
+	[OPTION_LOG_ANSWERS] = { .name = "log_answers",
+				 .type = CR_BOOL,
+				 .preset = "false",
+				 .help = "log each answer at level debug" },
+	{ .name = NULL },
+};
+
+int snmp_config_refuse(const struct cr_open *in, int code, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(in->err, in->err_len, fmt, args);
+	va_end(args);
+	return code;
+}
+
+const char *snmp_config_words(int code)
+{
+	const char *text = strerrordesc_np(code);
+
+	return text != NULL ? text : "unknown error";
+}
+
+/*** Secrets ***/
+
+/* The first line of the open file. */
+static int take_secret(char secret[SECRET_LEN], int fd, int option, const struct cr_open *in)
+{
+	const char *name = snmp_options[option].name, *path = in->option[option].text;
+	struct stat status;
+	ssize_t len;
+
+	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+		return snmp_config_refuse(in, -EINVAL, "%s %s: not a regular file", name, path);
+	if ((status.st_mode & S_IRWXO) != 0)
+		return snmp_config_refuse(in, -EACCES, "%s %s: others can use it: chmod o= %s",
+					  name, path, path);
+	len = read(fd, secret, SECRET_LEN - 1);
+	if (len < 0)
+		return snmp_config_refuse(in, -errno, "%s %s: %s", name, path,
+					  snmp_config_words(errno));
+	secret[len] = '\0';
+	if (strcspn(secret, "\r\n") == SECRET_LEN - 1)
+		return snmp_config_refuse(in, -EINVAL, "%s %s: the first line has over %d letters",
+					  name, path, SECRET_LEN - 2);
+	secret[strcspn(secret, "\r\n")] = '\0';
+	if (secret[0] == '\0')
+		return snmp_config_refuse(in, -EINVAL, "%s %s: the first line is empty", name,
+					  path);
+	return 0;
+}
+
+static int read_secret(char secret[SECRET_LEN], int option, const struct cr_open *in)
+{
+	const char *path = in->option[option].text;
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int code;
+
+	if (fd < 0)
+		return snmp_config_refuse(in, -errno, "%s %s: %s", snmp_options[option].name, path,
+					  snmp_config_words(errno));
+	code = take_secret(secret, fd, option, in);
+	close(fd);
+	return code;
+}
+
+static int read_key(struct snmp_user *user, bool is_private, int option, const struct cr_open *in)
+{
+	const char *name = snmp_options[option].name;
+	char password[SECRET_LEN];
+	int code;
+
+	if (in->option[option].text[0] == '\0')
+		return snmp_config_refuse(in, -EINVAL, "%s is set, so %s must be given",
+					  is_private ? "priv_protocol" : "auth_protocol", name);
+	code = read_secret(password, option, in);
+	if (code == 0 && strlen(password) < SNMP_PASSWORD_MIN)
+		code = snmp_config_refuse(in, -EINVAL,
+					  "%s %s: the password has less than %d letters", name,
+					  in->option[option].text, SNMP_PASSWORD_MIN);
+	if (code == 0 && snmp_user_make_key(user, is_private, password) < 0)
+		code = snmp_config_refuse(in, -EINVAL, "%s: no key could be made of the password",
+					  name);
+	explicit_bzero(password, sizeof password);
+	return code;
+}
+
+/*** Who may read ***/
+
+static int hex_digit(char c)
+{
+	static const char digits[] = "0123456789abcdefABCDEF";
+	const char *at = c != '\0' ? strchr(digits, c) : NULL;
+
+	if (at == NULL)
+		return -1;
+	return (int)(at - digits) < 16 ? (int)(at - digits) : (int)(at - digits) - 6;
+}
+
+static int read_engine(struct snmp_engine *engine, const struct cr_open *in)
+{
+	const char *text = in->option[OPTION_ENGINE_ID].text;
+	size_t len;
+
+	if (strncmp(text, "0x", 2) == 0)
+		text += 2;
+	len = strlen(text);
+	if (len == 0)
+		return 0;
+	for (size_t i = 0; i < len; i++)
+		if (hex_digit(text[i]) < 0)
+			len = 1;
+	if (len % 2 != 0 || len < 10 || len > (size_t)2 * SNMP_ENGINE_MAX)
+		return snmp_config_refuse(in, -EINVAL,
+					  "engine_id \"%s\": write 5 to %d bytes in hexadecimal",
+					  in->option[OPTION_ENGINE_ID].text, SNMP_ENGINE_MAX);
+	engine->len = len / 2;
+	for (size_t i = 0; i < engine->len; i++)
+		engine->id[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 | hex_digit(text[2 * i + 1]));
+	return 0;
+}
+
+static int read_user(struct snmp_user *user, const struct cr_open *in)
+{
+	const union cr_value *option = in->option;
+	int code = 0;
+
+	if (option[OPTION_USER].text[0] == '\0')
+		return snmp_config_refuse(in, -EINVAL, "version 3 needs a user");
+	if (strlen(option[OPTION_USER].text) >= sizeof user->name)
+		return snmp_config_refuse(in, -EINVAL, "user: more than %d letters",
+					  SNMP_USER_LEN - 1);
+	if (strlen(option[OPTION_CONTEXT].text) >= sizeof user->context)
+		return snmp_config_refuse(in, -EINVAL, "context: more than %d letters",
+					  SNMP_CONTEXT_LEN - 1);
+	(void)snprintf(user->name, sizeof user->name, "%s", option[OPTION_USER].text);
+	(void)snprintf(user->context, sizeof user->context, "%s", option[OPTION_CONTEXT].text);
+	user->auth = (size_t)option[OPTION_AUTH_PROTOCOL].num;
+	user->priv = (size_t)option[OPTION_PRIV_PROTOCOL].num;
+	if (user->priv > 0 && user->auth == 0)
+		return snmp_config_refuse(
+			in, -EINVAL, "priv_protocol needs auth_protocol: set it to sha-256, say");
+	if (user->auth > 0)
+		code = read_key(user, false, OPTION_AUTH_PASSWORD_FILE, in);
+	if (code == 0 && user->priv > 0)
+		code = read_key(user, true, OPTION_PRIV_PASSWORD_FILE, in);
+	return code;
+}
+
+static int read_access(struct snmp_config *config, const struct cr_open *in,
+		       struct snmp_access *access)
+{
+	const union cr_value *option = in->option;
+	int code;
+
+	access->version = versions[option[OPTION_VERSION].num];
+	access->log_to = option[OPTION_LOG_ANSWERS].flag ? in->host : NULL;
+	access->is_strict = option[OPTION_STRICT_SOURCE].flag;
+	if (access->version == SNMP_VERSION_1 && option[OPTION_COUNTER64].flag)
+		return snmp_config_refuse(in, -EINVAL,
+					  "version 1 has no 64-bit counters, and this source has "
+					  "some: set version to 2c or 3");
+	if (access->version == SNMP_VERSION_3) {
+		access->user = &config->user;
+		code = read_engine(&access->engine, in);
+		return code < 0 ? code : read_user(&config->user, in);
+	}
+	if (option[OPTION_USER].text[0] != '\0')
+		return snmp_config_refuse(in, -EINVAL, "user: set version to 3, or leave it out");
+	if (option[OPTION_COMMUNITY_FILE].text[0] == '\0')
+		return snmp_config_refuse(in, -EINVAL, "version %s needs a community_file",
+					  version_words[option[OPTION_VERSION].num]);
+	code = read_secret(config->community, OPTION_COMMUNITY_FILE, in);
+	access->community = config->community;
+	access->community_len = strlen(config->community);
+	return code;
+}
+
+/*** All of it ***/
+
+/* Of what this process may open, to leave enough for others. */
+static size_t count_open(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 2 < OPEN_AT_LEAST)
+		return OPEN_AT_LEAST;
+	return (size_t)(limit.rlim_cur / 2);
+}
+
+/* Keeps the first fault of the description. */
+static void take_fault(void *user, const char *pointer, const char *text)
+{
+	const struct cr_open *in = user;
+
+	if (in->err[0] == '\0')
+		(void)snmp_config_refuse(in, -EINVAL, "source%s%s: %s",
+					 pointer[0] != '\0' ? " " : "", pointer, text);
+}
+
+static int read_source(struct snmp_config *config, const struct cr_open *in)
+{
+	struct cr_open first = *in;
+	int code;
+
+	first.err[0] = '\0';
+	code = source_parse(in->option[OPTION_SOURCE].text, &config->source, take_fault, &first);
+	if (code == -ENOMEM)
+		return snmp_config_refuse(in, code, "out of memory");
+	if (code == 0 && config->source->transport != SOURCE_SNMP)
+		return snmp_config_refuse(in, -EINVAL,
+					  "this source is for another collector: set transport to "
+					  "snmp, or plugin to http");
+	return code;
+}
+
+int snmp_config_read(struct snmp_config *config, const struct cr_open *in,
+		     struct snmp_settings *settings)
+{
+	const union cr_value *option = in->option;
+	int code = read_source(config, in);
+
+	if (code < 0)
+		return code;
+	settings->source = config->source;
+	settings->retries = (unsigned int)option[OPTION_RETRIES].num;
+	settings->max_repetitions = (unsigned int)option[OPTION_MAX_REPETITIONS].num;
+	settings->max_inflight = (size_t)option[OPTION_MAX_INFLIGHT].num;
+	settings->max_open = count_open();
+	return read_access(config, in, &settings->access);
+}
+
+void snmp_config_fini(struct snmp_config *config)
+{
+	source_free(config->source);
+	explicit_bzero(config, sizeof *config);
+}

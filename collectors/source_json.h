@@ -1,0 +1,13 @@
+/* source_json.h - JSON answers: what their kinds share. */
+#ifndef CR_COLLECTORS_SOURCE_JSON_H
+#define CR_COLLECTORS_SOURCE_JSON_H
+
+#include <jansson.h>
+
+#include "source_internal.h"
+
+/** The answer as a tree, to be freed by json_decref(); NULL: it is no JSON, and reading says so.
+ * Integers too large for 64 bits are read as real numbers. [any] */
+json_t *source_json_load(struct source_reading *reading, const struct source_answer *answer);
+
+#endif

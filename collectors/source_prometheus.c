@@ -1,0 +1,336 @@
+/*
+ * source_prometheus.c - the text that exporters answer with, read by selectors as in PromQL:
+ * name{label="v",label=~"re",label!="v",label!~"re"}. A key is a label's name: series with the same
+ * value of it are one row.
+ */
+#include "source_series.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { MATCHES_MAX = 16 };
+
+struct match {
+	char *label, *value;
+	bool is_regex, is_not;
+	regex_t regex;
+};
+
+struct selector {
+	char *name; /* of the series; for a key: of the label */
+	struct match match[MATCHES_MAX];
+	size_t n;
+};
+
+/*** Compiling ***/
+
+static void release(void *user)
+{
+	struct selector *selector = user;
+
+	if (selector == NULL)
+		return;
+	for (size_t i = 0; i < selector->n; i++) {
+		free(selector->match[i].label);
+		free(selector->match[i].value);
+		if (selector->match[i].is_regex)
+			regfree(&selector->match[i].regex);
+	}
+	free(selector->name);
+	free(selector);
+}
+
+struct compiler {
+	const char *text, *at;
+	struct selector *selector;
+	struct source_selector_fault *fault;
+};
+
+static size_t column(const struct compiler *c)
+{
+	return (size_t)(c->at - c->text) + 1;
+}
+
+static void skip_blanks(struct compiler *c)
+{
+	c->at += strspn(c->at, " \t");
+}
+
+static int take_name(struct compiler *c, char **out, const char *what)
+{
+	const size_t len = source_series_name_len(c->at);
+
+	if (len == 0)
+		return source_selector_fail(c->fault, column(c), "here has to be %s", what);
+	*out = strndup(c->at, len);
+	c->at += len;
+	return *out != NULL ? 0 : -ENOMEM;
+}
+
+/* A text in double quotes, \\ \" \n undone. */
+static int take_quoted(struct compiler *c, char **out)
+{
+	const char *start = c->at;
+	char *to;
+
+	if (*c->at != '"')
+		return source_selector_fail(c->fault, column(c),
+					    "here has to be a value in double quotes");
+	to = *out = malloc(strlen(c->at));
+	if (to == NULL)
+		return -ENOMEM;
+	for (c->at++; *c->at != '"'; c->at++) {
+		if (*c->at == '\0') {
+			c->at = start;
+			return source_selector_fail(c->fault, column(c),
+						    "this quote is not closed");
+		}
+		if (*c->at == '\\' && (c->at[1] == '"' || c->at[1] == '\\'))
+			c->at++;
+		*to++ = *c->at;
+	}
+	c->at++;
+	*to = '\0';
+	return 0;
+}
+
+static int take_operator(struct compiler *c, struct match *match, bool *is_regex)
+{
+	static const struct {
+		const char *text;
+		bool is_regex, is_not;
+	} operators[] = { { "=~", true, false },
+			  { "!~", true, true },
+			  { "!=", false, true },
+			  { "=", false, false } };
+
+	skip_blanks(c);
+	for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+		if (strncmp(c->at, operators[i].text, strlen(operators[i].text)) != 0)
+			continue;
+		c->at += strlen(operators[i].text);
+		*is_regex = operators[i].is_regex;
+		match->is_not = operators[i].is_not;
+		skip_blanks(c);
+		return 0;
+	}
+	return source_selector_fail(c->fault, column(c), "here has to be = != =~ or !~");
+}
+
+/* Like Prometheus, the whole value has to match. */
+static int compile_regex(struct compiler *c, struct match *match, size_t at)
+{
+	char *whole, text[80];
+	int rc;
+
+	if (asprintf(&whole, "^(%s)$", match->value) < 0)
+		return -ENOMEM;
+	rc = regcomp(&match->regex, whole, REG_EXTENDED | REG_NOSUB);
+	free(whole);
+	if (rc == 0) {
+		match->is_regex = true;
+		return 0;
+	}
+	(void)regerror(rc, &match->regex, text, sizeof text);
+	return source_selector_fail(c->fault, at, "not an extended regular expression: %s", text);
+}
+
+static int compile_match(struct compiler *c)
+{
+	struct match *match = &c->selector->match[c->selector->n];
+	bool is_regex = false;
+	size_t at;
+	int rc;
+
+	if (c->selector->n == MATCHES_MAX)
+		return source_selector_fail(c->fault, column(c), "more than %d labels",
+					    MATCHES_MAX);
+	rc = take_name(c, &match->label, "a label's name");
+	if (rc < 0)
+		return rc;
+	c->selector->n++;
+	rc = take_operator(c, match, &is_regex);
+	at = column(c);
+	if (rc == 0)
+		rc = take_quoted(c, &match->value);
+	if (rc == 0 && is_regex)
+		rc = compile_regex(c, match, at);
+	return rc;
+}
+
+static int compile_matches(struct compiler *c)
+{
+	int rc = 0;
+
+	for (c->at++;;) {
+		skip_blanks(c);
+		if (*c->at == '}')
+			break;
+		rc = compile_match(c);
+		if (rc < 0)
+			return rc;
+		skip_blanks(c);
+		if (*c->at == ',')
+			c->at++;
+		else if (*c->at != '}')
+			return source_selector_fail(c->fault, column(c), "here has to be , or }");
+	}
+	c->at++;
+	return 0;
+}
+
+static int compile(const char *text, void **out, struct source_selector_fault *fault)
+{
+	struct compiler c = { text, text, calloc(1, sizeof *c.selector), fault };
+	int rc;
+
+	if (c.selector == NULL)
+		return -ENOMEM;
+	rc = take_name(&c, &c.selector->name, "a metric's name, as in jvm_memory_used_bytes");
+	if (rc == 0 && *c.at == '{')
+		rc = compile_matches(&c);
+	if (rc == 0 && *c.at != '\0')
+		rc = source_selector_fail(fault, column(&c), "after the name comes { or the end");
+	if (rc < 0) {
+		release(c.selector);
+		return rc;
+	}
+	*out = c.selector;
+	return 0;
+}
+
+/*** Reading ***/
+
+static bool match_fits(const struct match *match, const struct source_series *series)
+{
+	/* As in PromQL, a label that is missing is empty. */
+	const char *value = source_series_label(series, match->label);
+	const bool fits = match->is_regex ? regexec(&match->regex, value, 0, NULL, 0) == 0
+					  : strcmp(value, match->value) == 0;
+
+	return fits != match->is_not;
+}
+
+static bool fits(const struct selector *selector, const struct source_series *series)
+{
+	if (strcmp(selector->name, series->name) != 0)
+		return false;
+	for (size_t i = 0; i < selector->n; i++)
+		if (!match_fits(&selector->match[i], series))
+			return false;
+	return true;
+}
+
+static bool slot_fits(const struct source_slot *slot, const struct source_series *series)
+{
+	for (size_t i = 0; i < slot->n_selectors; i++)
+		if (fits(slot->selector[i], series))
+			return true;
+	return false;
+}
+
+/* The name of the row that a series belongs to; false: none. */
+static bool name_of(const struct source_slot *slot, const struct source_series *series,
+		    char name[SOURCE_NAME_LEN])
+{
+	for (size_t i = 0; i < slot->n_selectors; i++) {
+		const struct selector *selector = slot->selector[i];
+		const char *value = source_series_label(series, selector->name);
+		const struct source_raw raw = { .text = value, .len = strlen(value) };
+
+		if (raw.len > 0 && source_value_text(slot, &raw, name, SOURCE_NAME_LEN) &&
+		    name[0] != '\0')
+			return true;
+	}
+	return false;
+}
+
+/* The row of a series: 0 without a key; SIZE_MAX: it has no name, so it is about nobody. */
+static size_t row_of(struct source_reading *reading, const struct source_series *series)
+{
+	const struct source_parts *parts = reading->parts;
+	char name[SOURCE_NAME_LEN];
+	bool has_key = false;
+	size_t row;
+
+	for (size_t slot = 0; slot < parts->n_slots; slot++) {
+		struct source_raw raw = { .text = name };
+
+		if (parts->slot[slot].role != SOURCE_ROLE_KEY)
+			continue;
+		has_key = true;
+		if (!name_of(&parts->slot[slot], series, name))
+			continue;
+		row = source_sheet_named(reading->sheet, name);
+		raw.len = strlen(name);
+		if (row > 0 && source_sheet_at(reading->sheet, row, slot)->n == 0)
+			source_sheet_take(reading->sheet, row, slot, &raw);
+		return row > 0 ? row : SIZE_MAX;
+	}
+	return has_key ? SIZE_MAX : 0;
+}
+
+static void take_series(struct source_reading *reading, const struct source_series *series)
+{
+	const struct source_raw raw = { .text = series->value, .len = strlen(series->value) };
+	const struct source_parts *parts = reading->parts;
+	size_t row = SIZE_MAX - 1; /* not looked for yet */
+
+	for (size_t slot = 0; slot < parts->n_slots; slot++) {
+		const enum source_role role = parts->slot[slot].role;
+		const bool is_answer = role == SOURCE_ROLE_OK || role == SOURCE_ROLE_ERROR;
+
+		if (role == SOURCE_ROLE_KEY || !slot_fits(&parts->slot[slot], series))
+			continue;
+		if (is_answer) {
+			source_sheet_take(reading->sheet, 0, slot, &raw);
+			continue;
+		}
+		if (row == SIZE_MAX - 1)
+			row = row_of(reading, series);
+		if (row == SIZE_MAX)
+			return;
+		source_sheet_take(reading->sheet, row, slot, &raw);
+	}
+}
+
+static bool is_openmetrics(const struct source_answer *answer)
+{
+	static const char type[] = "application/openmetrics-text";
+
+	return answer->content_type != NULL &&
+	       strncasecmp(answer->content_type, type, sizeof type - 1) == 0;
+}
+
+static int read_prometheus(struct source_reading *reading, const struct source_answer *answer)
+{
+	struct source_series_reader reader;
+	const struct source_series *series;
+	int rc;
+
+	if (source_looks_like_html(answer))
+		return source_reading_fail(reading, CR_REPLY,
+					   "not metrics: looks like HTML (login page?)");
+	source_series_begin(&reader, answer->bytes, answer->len);
+	while ((rc = source_series_next(&reader, &series)) > 0 && !reading->sheet->is_too_much)
+		take_series(reading, series);
+	if (rc < 0)
+		return source_reading_fail(reading, CR_REPLY, "bad metrics in line %zu: %s",
+					   reader.line, reader.text);
+	if (rc == 0 && is_openmetrics(answer) && !reader.has_eof)
+		return source_reading_fail(reading, CR_REPLY,
+					   "cut off: OpenMetrics without \"# EOF\" at the end");
+	return 0;
+}
+
+const struct source_kind source_kind_prometheus = {
+	.word = "prometheus",
+	.accept = "text/plain;version=0.0.4",
+	.compile = compile,
+	.release = release,
+	.read = read_prometheus,
+};
