@@ -173,6 +173,8 @@ static void poll_go_on(struct poll *poll, const struct cr_round *round, CURLcode
 	int rc;
 
 	curl_multi_remove_handle(web->loop.multi, poll->transfer[poll->at].easy);
+	if (web->settings.log_answers && code == CURLE_OK)
+		http_transfer_log(&poll->transfer[poll->at], web->host, poll->at);
 	rc = http_transfer_finish(&poll->transfer[poll->at], code, poll->sample, poll->at);
 	if (rc != -ECONNABORTED && poll->at + 1 < poll->n) {
 		poll->at++;

@@ -135,6 +135,9 @@ static enum snmp_verdict go_on(struct snmp_poll *poll, int code, const char *tex
 				    "the agent has nothing of what was asked for%s%s",
 				    poll->source->help_absent[0] != '\0' ? "; " : "",
 				    poll->source->help_absent);
+	if (poll->access->log_to != NULL)
+		snmp_cells_log(cells, poll->access->log_to, poll->request,
+			       &poll->source->request[poll->request]);
 	if (source_extract_cells(poll->sample, poll->request, cells->cell, cells->n_rows) == 0)
 		poll->n_good++;
 	return next_request(poll);

@@ -29,6 +29,7 @@ enum {
 	OPTION_RETRIES,
 	OPTION_MAX_REPETITIONS,
 	OPTION_MAX_INFLIGHT,
+	OPTION_LOG_ANSWERS,
 };
 
 static const char *const version_words[] = { "1", "2c", "3", NULL };
@@ -113,6 +114,10 @@ const struct cr_option snmp_options[] = {
 				  .min = 1,
 				  .max = 4096,
 				  .help = "polls started at once; the others follow in order" },
+	[OPTION_LOG_ANSWERS] = { .name = "log_answers",
+				 .type = CR_BOOL,
+				 .preset = "false",
+				 .help = "log each answer at level debug" },
 	{ .name = NULL },
 };
 
@@ -266,6 +271,7 @@ static int read_access(struct snmp_config *config, const struct cr_open *in,
 	int code;
 
 	access->version = versions[option[OPTION_VERSION].num];
+	access->log_to = option[OPTION_LOG_ANSWERS].flag ? in->host : NULL;
 	access->is_strict = option[OPTION_STRICT_SOURCE].flag;
 	if (access->version == SNMP_VERSION_1 && option[OPTION_COUNTER64].flag)
 		return snmp_config_refuse(in, -EINVAL,

@@ -10,6 +10,7 @@
 #include "daemon.h"
 #include "log.h"
 #include "option.h"
+#include "probe.h"
 #include "ranker.h"
 
 #define DEFAULT_RUN_DIR   "/run/callrouter"
@@ -21,17 +22,26 @@
 
 static const char usage[] =
 	"usage: callrouterd [-c FILE] [--run-dir DIR] [--state-dir DIR] [--plugins-dir DIR]...\n"
-	"                   [--log-level error|warn|info|debug] [--check]\n"
+	"                   [--profiles-dir DIR]... [--log-level error|warn|info|debug] [--check]\n"
 	"       callrouterd --check-plugin FILE.so [NAME=VALUE]...\n"
+	"       callrouterd [-c FILE] --test-source NAME [--server NAME] [--replay FILE]\n"
+	"                   [--request NAME] [--raw]\n"
 	"  -c, --config FILE      configuration (" DEFAULT_CONFIG ")\n"
 	"      --run-dir DIR      snapshot, counters and control socket (" DEFAULT_RUN_DIR ")\n"
 	"      --state-dir DIR    adopted plugins and the operator's wishes (" DEFAULT_STATE_DIR
 	")\n"
 	"      --plugins-dir DIR  plugins; may be repeated, of two with one name the later wins\n"
 	"                         (" CALLROUTER_PLUGINS_DIR " and " ETC_PLUGINS_DIR ")\n"
+	"      --profiles-dir DIR profiles of sources; may be repeated, the later wins\n"
+	"                         (" CALLROUTER_PROFILES_DIR " and /etc/callrouter/profiles)\n"
 	"      --log-level LEVEL  (info)\n"
 	"      --check            check the configuration and its plugins, start nothing\n"
 	"      --check-plugin F   load F in a process of its own and try it\n"
+	"      --test-source NAME poll a collector's target once, show what came of it\n"
+	"      --server NAME      that server's target\n"
+	"      --replay FILE      read a recorded answer instead\n"
+	"      --request NAME     which request it answers, or is to be shown\n"
+	"      --raw              show answers whole\n"
 	"      --version, --help\n";
 
 /** The command line, and what it asks for besides running. */
@@ -39,8 +49,9 @@ struct command_line {
 	struct daemon_options options;
 	enum cr_level level;
 	bool only_check;
-	const char *plugin; /* --check-plugin */
-	char **rest;        /* NAME=VALUE */
+	const char *plugin;         /* --check-plugin */
+	struct probe_options probe; /* --test-source, if that is set */
+	char **rest;                /* NAME=VALUE */
 	int n_rest;
 };
 
@@ -48,8 +59,14 @@ enum {
 	OPT_RUN_DIR = 256,
 	OPT_STATE_DIR,
 	OPT_PLUGINS_DIR,
+	OPT_PROFILES_DIR,
 	OPT_CHECK,
 	OPT_CHECK_PLUGIN,
+	OPT_TEST_SOURCE,
+	OPT_SERVER,
+	OPT_REPLAY,
+	OPT_REQUEST,
+	OPT_RAW,
 	OPT_LEVEL,
 	OPT_VERSION
 };
@@ -59,9 +76,15 @@ static const struct option long_options[] = {
 	{ "run-dir", required_argument, NULL, OPT_RUN_DIR },
 	{ "state-dir", required_argument, NULL, OPT_STATE_DIR },
 	{ "plugins-dir", required_argument, NULL, OPT_PLUGINS_DIR },
+	{ "profiles-dir", required_argument, NULL, OPT_PROFILES_DIR },
 	{ "log-level", required_argument, NULL, OPT_LEVEL },
 	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "check-plugin", required_argument, NULL, OPT_CHECK_PLUGIN },
+	{ "test-source", required_argument, NULL, OPT_TEST_SOURCE },
+	{ "server", required_argument, NULL, OPT_SERVER },
+	{ "replay", required_argument, NULL, OPT_REPLAY },
+	{ "request", required_argument, NULL, OPT_REQUEST },
+	{ "raw", no_argument, NULL, OPT_RAW },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
@@ -87,6 +110,30 @@ static bool parse_level(const char *text, enum cr_level *level)
 	return false;
 }
 
+/* What is to be tried of a source. Returns whether it was such an option. */
+static bool parse_probe(struct probe_options *probe, int option)
+{
+	switch (option) {
+	case OPT_TEST_SOURCE:
+		probe->source = optarg;
+		return true;
+	case OPT_SERVER:
+		probe->server = optarg;
+		return true;
+	case OPT_REPLAY:
+		probe->replay = optarg;
+		return true;
+	case OPT_REQUEST:
+		probe->request = optarg;
+		return true;
+	case OPT_RAW:
+		probe->is_raw = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Returns -1 to go on, else the exit status. */
 static int parse_one(struct command_line *line, int option)
 {
@@ -103,6 +150,12 @@ static int parse_one(struct command_line *line, int option)
 	case OPT_PLUGINS_DIR:
 		line->options.plugins_dir[line->options.n_plugins_dirs++] = optarg;
 		return -1;
+	case OPT_PROFILES_DIR:
+		if (profiles_add(&line->options.profiles, optarg) == 0)
+			return -1;
+		(void)fprintf(stderr, "callrouterd: --profiles-dir %s: more than %d of them\n",
+			      optarg, PROFILES_DIRS_MAX);
+		return EXIT_USAGE;
 	case OPT_LEVEL:
 		return parse_level(optarg, &line->level) ? -1 : EXIT_USAGE;
 	case OPT_CHECK:
@@ -130,7 +183,7 @@ static int parse(struct command_line *line, int argc, char **argv)
 
 	/* One thread, yet. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while (status < 0 && (option = getopt_long(argc, argv, "c:h", long_options, NULL)) != -1)
-		status = parse_one(line, option);
+		status = parse_probe(&line->probe, option) ? -1 : parse_one(line, option);
 	line->rest = argv + optind;
 	line->n_rest = argc - optind;
 	if (status < 0 && line->n_rest > 0 && line->plugin == NULL) {
@@ -142,6 +195,8 @@ static int parse(struct command_line *line, int argc, char **argv)
 		line->options.plugins_dir[line->options.n_plugins_dirs++] = installed;
 		line->options.plugins_dir[line->options.n_plugins_dirs++] = etc;
 	}
+	if (line->options.profiles.n == 0 && profiles_add_usual(&line->options.profiles) < 0)
+		status = EXIT_FAILURE;
 	return status;
 }
 
@@ -153,13 +208,16 @@ static int check_config(const struct command_line *line)
 	struct config_report report = { 0 };
 	struct config *config = NULL;
 	struct err err = { 0 };
-	const struct config_plugins plugins = { catalogue_options, &catalogue, catalogue_accepts };
+	const struct config_plugins plugins = { catalogue_options, &catalogue, catalogue_accepts,
+						&line->options.profiles };
 	int failed;
 
 	catalogue_open(&catalogue, NULL, line->options.plugins_dir, line->options.n_plugins_dirs,
 		       &err);
 	failed = config_read(line->options.config_path, &plugins, &config, &report);
-	if (failed == 0)
+	if (failed == 0 && line->probe.source != NULL)
+		failed = probe(config, &catalogue, &line->probe);
+	else if (failed == 0)
 		(void)printf("%s: good: %zu servers, %zu collectors, %zu services\n",
 			     line->options.config_path, config->n_servers, config->n_sources,
 			     config->n_services);
@@ -293,10 +351,11 @@ int main(int argc, char **argv)
 	status = parse(&line, argc, argv);
 	if (status < 0) {
 		log_to(log_stderr, NULL, line.level);
-		status = line.plugin != NULL ? check_plugin(&line)
-			 : line.only_check   ? check_config(&line)
-					     : run(&line);
+		status = line.plugin != NULL                            ? check_plugin(&line)
+			 : line.only_check || line.probe.source != NULL ? check_config(&line)
+									: run(&line);
 	}
+	profiles_fini(&line.options.profiles);
 	free(line.options.plugins_dir);
 	return status;
 }

@@ -32,22 +32,6 @@ const char *servers_metric_name(struct servers *servers, size_t metric)
 	return name;
 }
 
-/** result = max(0, whole - part), where result is missing or older than both. */
-static void derive(struct servers_entry *entry, size_t result, size_t whole, size_t part)
-{
-	const int64_t *const taken_ns = entry->taken_ns;
-	const double difference = entry->value[whole] - entry->value[part];
-	int64_t oldest_ns;
-
-	if (isnan(entry->value[whole]) || isnan(entry->value[part]))
-		return;
-	oldest_ns = taken_ns[whole] < taken_ns[part] ? taken_ns[whole] : taken_ns[part];
-	if (!isnan(entry->value[result]) && taken_ns[result] >= oldest_ns)
-		return;
-	entry->value[result] = difference > 0 ? difference : 0;
-	entry->taken_ns[result] = oldest_ns;
-}
-
 static void copy_samples(const struct server *server, struct servers_entry *out)
 {
 	for (size_t i = 0; i < SERVERS_METRICS_MAX; i++) {
@@ -80,18 +64,29 @@ static void copy_server(const struct server *server, struct servers_entry *out)
 
 bool servers_get(struct servers *servers, size_t index, struct servers_entry *out)
 {
-	size_t whole;
-
 	if (index >= servers->n)
 		return false;
 	pthread_mutex_lock(&servers->lock);
 	copy_server(servers->server[index], out);
 	pthread_mutex_unlock(&servers->lock);
 
-	derive(out, HEAP_FREE, HEAP_SIZE, HEAP_USED);
-	derive(out, HEAP_USED, HEAP_SIZE, HEAP_FREE);
-	whole = isnan(out->value[HEAP_MAX]) ? HEAP_SIZE : HEAP_MAX;
-	derive(out, HEAP_AVAILABLE, whole, HEAP_USED);
-	derive(out, HEAP_FREE_AFTER_GC, whole, HEAP_USED_AFTER_GC);
+	out->contradictions = derive(out->value, out->taken_ns, NULL);
 	return true;
+}
+
+bool servers_get_rejected(struct servers *servers, size_t index, size_t k,
+			  struct servers_rejected *out)
+{
+	const struct server *server;
+	bool is_there;
+
+	if (index >= servers->n)
+		return false;
+	server = servers->server[index];
+	pthread_mutex_lock(&servers->lock);
+	is_there = k < server->n_rejects;
+	if (is_there)
+		*out = server->reject[k];
+	pthread_mutex_unlock(&servers->lock);
+	return is_there;
 }

@@ -388,7 +388,7 @@ static int accepts(void *arg, const char *plugin, const char *packed, struct err
 
 Test(config, tells_what_only_the_plugin_itself_can_judge)
 {
-	static const struct config_plugins judging = { find_options, plugins_arg, accepts };
+	static const struct config_plugins judging = { find_options, plugins_arg, accepts, NULL };
 	size_t n;
 	char *text;
 
