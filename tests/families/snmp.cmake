@@ -33,3 +33,4 @@ set_target_properties(jvm_subagent PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_B
 scene_test(snmp)
 scene_test(snmp_v3)
 scene_test(snmp_agents)
+scene_test(snmp_daemon)
