@@ -14,8 +14,7 @@ struct layer {
 	struct source_yaml *yaml;
 	const char *file;
 	yaml_document_t *document;
-	source_yaml_fault_fn *on_fault;
-	void *user;
+	const struct source_yaml_calls *calls;
 	bool is_faulty, is_out_of_memory;
 	size_t n_things;
 };
@@ -57,12 +56,12 @@ static void fault(struct layer *layer, const struct source_place *place, const c
 	va_list args;
 
 	layer->is_faulty = true;
-	if (layer->on_fault == NULL)
+	if (layer->calls->on_fault == NULL)
 		return;
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	layer->on_fault(layer->user, place, text);
+	layer->calls->on_fault(layer->calls->user, place, text);
 }
 
 /*** Building ***/
@@ -155,8 +154,7 @@ static const char *key_of(struct layer *layer, const yaml_node_pair_t *pair)
 struct job {
 	const yaml_node_t *node;
 	size_t depth;
-	source_yaml_filter_fn *is_other; /* of the outermost map's keys */
-	void *other_user;
+	bool is_outermost; /* its keys may be somebody else's */
 };
 
 static struct source_thing *build(struct layer *layer, const struct job *job, const char *key);
@@ -169,7 +167,7 @@ static void build_list(struct layer *layer, struct source_thing *list, const str
 	for (const yaml_node_item_t *item = node->data.sequence.items.start;
 	     item < node->data.sequence.items.top; item++) {
 		const struct job inner = { yaml_document_get_node(layer->document, *item),
-					   job->depth + 1, NULL, NULL };
+					   job->depth + 1, false };
 		struct source_thing *child = build(layer, &inner, NULL);
 
 		if (child == NULL || !append(layer, list, child))
@@ -249,6 +247,11 @@ static bool is_twice(struct layer *layer, const yaml_node_t *map, const yaml_nod
 	return false;
 }
 
+static bool is_other(const struct layer *layer, const char *key)
+{
+	return layer->calls->is_other != NULL && layer->calls->is_other(layer->calls->user, key);
+}
+
 static void lay_map(struct layer *layer, struct source_thing *map, const struct job *job)
 {
 	const yaml_node_t *node = job->node;
@@ -257,14 +260,14 @@ static void lay_map(struct layer *layer, struct source_thing *map, const struct 
 	     pair < node->data.mapping.pairs.top; pair++) {
 		const yaml_node_t *key_node = yaml_document_get_node(layer->document, pair->key);
 		const struct job inner = { yaml_document_get_node(layer->document, pair->value),
-					   job->depth + 1, NULL, NULL };
+					   job->depth + 1, false };
 		const char *key = key_of(layer, pair);
 		size_t at;
 
 		if (layer->n_things >= THINGS_MAX)
 			return;
 		if (key == NULL || is_twice(layer, node, pair, key) ||
-		    (job->is_other != NULL && job->is_other(job->other_user, key)))
+		    (job->is_outermost && is_other(layer, key)))
 			continue;
 		lay_pair(layer, map, key, &inner);
 		at = source_thing_find(map, key);
@@ -285,15 +288,12 @@ static const char *keep_file(struct source_yaml *yaml, const char *file)
 }
 
 int source_yaml_lay(struct source_yaml *yaml, const char *file, yaml_document_t *document,
-		    const yaml_node_t *map, source_yaml_filter_fn *is_other, void *other_user,
-		    source_yaml_fault_fn *on_fault, void *user)
+		    const yaml_node_t *map, const struct source_yaml_calls *calls)
 {
-	struct layer layer = { .yaml = yaml,
-			       .file = keep_file(yaml, file),
-			       .document = document,
-			       .on_fault = on_fault,
-			       .user = user };
-	const struct job job = { map, 0, is_other, other_user };
+	struct layer layer = {
+		.yaml = yaml, .file = keep_file(yaml, file), .document = document, .calls = calls
+	};
+	const struct job job = { map, 0, true };
 	struct source_place place;
 
 	if (layer.file == NULL)
@@ -312,15 +312,15 @@ int source_yaml_lay(struct source_yaml *yaml, const char *file, yaml_document_t 
 
 /*** Files ***/
 
-static void tell(source_yaml_fault_fn *on_fault, void *user, const struct source_place *place,
+static void tell(const struct source_yaml_calls *calls, const struct source_place *place,
 		 const char *text)
 {
-	if (on_fault != NULL)
-		on_fault(user, place, text);
+	if (calls->on_fault != NULL)
+		calls->on_fault(calls->user, place, text);
 }
 
 static int load_document(const char *file, FILE *stream, yaml_document_t *document,
-			 source_yaml_fault_fn *on_fault, void *user)
+			 const struct source_yaml_calls *calls)
 {
 	struct source_place place = { file, 0, 0 };
 	char text[200];
@@ -336,7 +336,7 @@ static int load_document(const char *file, FILE *stream, yaml_document_t *docume
 		place.column = parser.problem_mark.column + 1;
 		(void)snprintf(text, sizeof text, "not YAML: %s",
 			       parser.problem != NULL ? parser.problem : "?");
-		tell(on_fault, user, &place, text);
+		tell(calls, &place, text);
 	}
 	yaml_parser_delete(&parser);
 	return is_good ? 0 : -EINVAL;
@@ -353,8 +353,8 @@ static int check_size(FILE *stream)
 	return len < 0 ? -errno : len > FILE_BYTES_MAX ? -EFBIG : 0;
 }
 
-int source_yaml_load(struct source_yaml *yaml, const char *file, source_yaml_filter_fn *is_other,
-		     void *other_user, source_yaml_fault_fn *on_fault, void *user)
+int source_yaml_load(struct source_yaml *yaml, const char *file,
+		     const struct source_yaml_calls *calls)
 {
 	const struct source_place place = { file, 0, 0 };
 	FILE *stream = fopen(file, "re");
@@ -363,22 +363,21 @@ int source_yaml_load(struct source_yaml *yaml, const char *file, source_yaml_fil
 	int rc = stream == NULL ? -errno : check_size(stream);
 
 	if (rc < 0) {
-		tell(on_fault, user, &place, strerrordesc_np(-rc));
+		tell(calls, &place, strerrordesc_np(-rc));
 		if (stream != NULL)
 			(void)fclose(stream);
 		return rc;
 	}
-	rc = load_document(file, stream, &document, on_fault, user);
+	rc = load_document(file, stream, &document, calls);
 	(void)fclose(stream);
 	if (rc < 0)
 		return rc;
 	root = yaml_document_get_root_node(&document);
 	if (root == NULL) {
-		tell(on_fault, user, &place, "the file is empty");
+		tell(calls, &place, "the file is empty");
 		rc = -EINVAL;
 	} else {
-		rc = source_yaml_lay(yaml, file, &document, root, is_other, other_user, on_fault,
-				     user);
+		rc = source_yaml_lay(yaml, file, &document, root, calls);
 	}
 	yaml_document_delete(&document);
 	return rc;

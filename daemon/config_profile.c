@@ -168,6 +168,7 @@ static void load_profile(struct making *making)
 	struct config_reader *reader = making->reader;
 	const char *name = config_text(reader, making->entry->profile, "profile", false);
 	char *path = name != NULL ? find_profile(making, name) : NULL;
+	const struct source_yaml_calls calls = { NULL, take_yaml_fault, making };
 	struct source_place place = { path, 0, 0 };
 	int rc;
 
@@ -181,7 +182,7 @@ static void load_profile(struct making *making)
 			       path, err_words(rc));
 		making->is_faulty = true;
 	} else {
-		rc = source_yaml_load(making->yaml, path, NULL, NULL, take_yaml_fault, making);
+		rc = source_yaml_load(making->yaml, path, &calls);
 		if (rc < 0 && rc != -ENOMEM && !making->is_faulty)
 			take_fault_at(making, &place, err_words(rc));
 	}
@@ -343,6 +344,7 @@ static void finish_text(struct making *making, struct config_source_nodes *nodes
 static void make_source(struct making *making, struct config_source_nodes *nodes)
 {
 	struct config_pair preset[CONFIG_PAIRS_MAX];
+	const struct source_yaml_calls calls = { is_not_laid, take_yaml_fault, making };
 	struct config_reader *reader = making->reader;
 	const char **others = sort_keys(making);
 	size_t n = 0;
@@ -359,7 +361,7 @@ static void make_source(struct making *making, struct config_source_nodes *nodes
 						 NULL, &making->source->options);
 	add_presets(making, preset, n);
 	if (source_yaml_lay(making->yaml, reader->path, &reader->document, making->entry->at,
-			    is_not_laid, making, take_yaml_fault, making) == -ENOMEM)
+			    &calls) == -ENOMEM)
 		reader->is_out_of_memory = true;
 	/* what is left of a broken profile would only be told to lack things */
 	if (!making->is_faulty && !reader->is_out_of_memory)

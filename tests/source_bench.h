@@ -36,6 +36,8 @@ static inline void bench_note_yaml(void *user, const struct source_place *place,
 		 place->column, text);
 }
 
+static const struct source_yaml_calls bench_calls = { NULL, bench_note_yaml, NULL };
+
 static inline int bench_lay(struct source_yaml *yaml, const char *text)
 {
 	yaml_parser_t parser;
@@ -45,8 +47,8 @@ static inline int bench_lay(struct source_yaml *yaml, const char *text)
 	cr_assert(yaml_parser_initialize(&parser));
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
 	cr_assert(yaml_parser_load(&parser, &document), "%s in %s", parser.problem, text);
-	rc = source_yaml_lay(yaml, "text", &document, yaml_document_get_root_node(&document), NULL,
-			     NULL, bench_note_yaml, NULL);
+	rc = source_yaml_lay(yaml, "text", &document, yaml_document_get_root_node(&document),
+			     &bench_calls);
 	yaml_document_delete(&document);
 	yaml_parser_delete(&parser);
 	return rc;
@@ -71,7 +73,7 @@ static inline int bench_parse(const char *profile, const char *keys)
 	bench_faults[0] = '\0';
 	snprintf(path, sizeof path, "%s/%s.yaml", LAB_PROFILES, profile != NULL ? profile : "");
 	if (profile != NULL)
-		rc = source_yaml_load(yaml, path, NULL, NULL, bench_note_yaml, NULL);
+		rc = source_yaml_load(yaml, path, &bench_calls);
 	if (rc == 0 && keys != NULL)
 		rc = bench_lay(yaml, keys);
 	if (rc == 0) {

@@ -64,6 +64,7 @@ static bool is_name(void *user, const char *key)
 Test(source_yaml, leaves_keys_of_others_out_and_gives_options_away)
 {
 	static const char text[] = "{ name: wls, path: /a, max_body: 2MiB, in: { name: b } }";
+	const struct source_yaml_calls calls = { is_name, NULL, (char[]){ "name" } };
 	yaml_parser_t parser;
 	yaml_document_t document;
 	char *taken;
@@ -72,7 +73,7 @@ Test(source_yaml, leaves_keys_of_others_out_and_gives_options_away)
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, sizeof text - 1);
 	cr_assert(yaml_parser_load(&parser, &document));
 	cr_expect_eq(source_yaml_lay(yaml, "f", &document, yaml_document_get_root_node(&document),
-				     is_name, (char[]){ "name" }, NULL, NULL),
+				     &calls),
 		     0);
 	yaml_document_delete(&document);
 	yaml_parser_delete(&parser);
@@ -158,20 +159,19 @@ Test(source_yaml, loads_a_file_or_says_why_not)
 	char *large;
 
 	cr_assert_geq(fd, 0);
-	cr_expect_eq(source_yaml_load(yaml, "/nonexistent.yaml", NULL, NULL, bench_note_yaml, NULL),
-		     -ENOENT);
-	cr_expect_eq(source_yaml_load(yaml, path, NULL, NULL, bench_note_yaml, NULL), -EINVAL);
+	cr_expect_eq(source_yaml_load(yaml, "/nonexistent.yaml", &bench_calls), -ENOENT);
+	cr_expect_eq(source_yaml_load(yaml, path, &bench_calls), -EINVAL);
 	cr_expect_str_eq(bench_faults, "0:0: No such file or directory\n0:0: the file is empty\n");
 	bench_faults[0] = '\0';
 	cr_assert_eq(write(fd, "a: 1\nb: [\n", 10), 10);
-	cr_expect_eq(source_yaml_load(yaml, path, NULL, NULL, bench_note_yaml, NULL), -EINVAL);
+	cr_expect_eq(source_yaml_load(yaml, path, &bench_calls), -EINVAL);
 	snprintf(expected, sizeof expected, "3:1: not YAML: did not find expected node content\n");
 	cr_expect_str_eq(bench_faults, expected);
 	large = calloc(1, 300000);
 	memset(large, '#', 300000);
 	cr_assert_eq(write(fd, large, 300000), 300000);
 	free(large);
-	cr_expect_eq(source_yaml_load(yaml, path, NULL, NULL, bench_note_yaml, NULL), -EFBIG);
+	cr_expect_eq(source_yaml_load(yaml, path, &bench_calls), -EFBIG);
 	close(fd);
 	unlink(path);
 }
