@@ -326,3 +326,23 @@ Test(snmp_hostile, polls_more_targets_than_it_may_open_files, .fini = free_fakes
 		cr_assert_eq(collector_host_value(host, "ms199", NULL, "jvm_heap_used_bytes"), 109);
 	}
 }
+
+/* A burst of 2000 would run over the agent's receive buffer, which takes some 270. */
+Test(snmp_hostile, does_not_flood_an_agent_that_answers_for_2000_targets)
+{
+	char name[32];
+
+	fake = fake_snmp_new(FAKE_NORMAL);
+	fake_snmp_jvm(fake, 100, 400, 1000);
+	open_with(JVM, NULL, NULL);
+	for (int i = 0; i < 2000; i++) {
+		snprintf(name, sizeof name, "ms%d", i);
+		collector_host_add(host, name, fake_snmp_endpoint(fake), false);
+	}
+	cr_assert_eq(collector_host_poll(host, 15000 * CH_MS, 20000 * CH_MS), 0);
+	for (int i = 0; i < 2000; i++)
+		cr_assert_eq(collector_host_last(host, i)->state, COLLECTOR_GOOD, "%d: %s", i,
+			     collector_host_last(host, i)->text);
+	cr_assert_eq(n_values(), 6000);
+	cr_assert_leq(fake_snmp_requests(fake), 2100, "%u", fake_snmp_requests(fake));
+}
