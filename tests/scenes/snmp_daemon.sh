@@ -70,8 +70,7 @@ scene_ok "a wrong key of privacy is told of by its name"
 
 (umask 077 && echo privpass-12345 >"$SCENE/priv.new" && mv "$SCENE/priv.new" "$SCENE/priv")
 ctl reload
-scene_wait 10 '[ "$(ranking)" = "ms1 ms2" ] && [ "$(status_of .default_decides_now)" = null ]'
-holds "figures" "$(ctl status --json)" '[.services[0].ranking[].metrics.jvm_heap_free_bytes.value] == [400000000, 200000000]'
+scene_wait 10 '[ "$(status_of "[.ranking[].metrics.jvm_heap_free_bytes.value] | tojson")" = "[400000000,200000000]" ]'
 scene_ok "with the right password in the file and a reload they are polled"
 
 scene_kill ms1
