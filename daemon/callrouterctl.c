@@ -22,7 +22,8 @@ static const struct ctl_command commands[] = {
 	  "  --count N       so many calls, each with a fresh draw\n"
 	  "  --json          a document, with --count an array of them\n",
 	  ctl_route },
-	{ "servers", "[--json]", "Show every server with its polls and figures, and every source",
+	{ "servers", "[SERVER] [--json]",
+	  "Show every server with its polls and figures, and every source; or all of one",
 	  "  --json          the whole document\n", ctl_servers },
 	{ "plugins", "[--json]",
 	  "Show the generations of all plugins, and the data planes that use them",

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check_plugin.h"
 #include "daemon.h"
 #include "log.h"
 #include "option.h"
@@ -200,7 +201,7 @@ static int parse(struct command_line *line, int argc, char **argv)
 	return status;
 }
 
-/*** --check and --check-plugin ***/
+/*** --check and --test-source ***/
 
 static int check_config(const struct command_line *line)
 {
@@ -227,83 +228,6 @@ static int check_config(const struct command_line *line)
 	config_free(config);
 	catalogue_close(&catalogue);
 	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-/* NAME=VALUE arguments as packed options. */
-static char *pack_rest(const struct command_line *line)
-{
-	struct option_text *given = calloc((size_t)line->n_rest + 1, sizeof *given);
-	char *packed = NULL;
-
-	for (int i = 0; given != NULL && i < line->n_rest; i++) {
-		char *equals = strchr(line->rest[i], '=');
-
-		if (equals == NULL) {
-			(void)fprintf(stderr,
-				      "callrouterd: option \"%s\" is not of the form NAME=VALUE\n",
-				      line->rest[i]);
-			free(given);
-			return NULL;
-		}
-		*equals = '\0';
-		given[i] = (struct option_text){ line->rest[i], equals + 1 };
-	}
-	if (given != NULL)
-		packed = option_pack(given, (size_t)line->n_rest);
-	free(given);
-	return packed;
-}
-
-/* NAME of a file NAME.so: plugins.d takes it under no other name. malloc'd; NULL: not a .so. */
-static char *plugin_name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-	const size_t len = strlen(base);
-
-	if (len <= 3 || strcmp(base + len - 3, ".so") != 0)
-		return NULL;
-	return strndup(base, len - 3);
-}
-
-static int check_plugin_file(const struct command_line *line, const char *path, const char *packed)
-{
-	struct ranker_facts *facts = NULL;
-	struct err err = { 0 };
-	char *name = plugin_name_of(line->plugin);
-	int failed = ranker_describe(path, name, &facts, &err);
-
-	free(name);
-	if (failed == 0) {
-		const struct ranker_load load = {
-			.path = path, .plugin = facts->name, .service = "check", .options = packed
-		};
-
-		failed = ranker_check(&load, true, &err);
-	}
-	if (failed < 0)
-		(void)fprintf(stderr, "%s: refused: %s\n", line->plugin, err.text);
-	else
-		(void)printf("%s: good: %s %s %s: %s\n", line->plugin,
-			     facts->kind == PLUGIN_ROUTER ? "router" : "collector", facts->name,
-			     facts->version, facts->summary);
-	ranker_facts_free(facts);
-	return failed < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-static int check_plugin(const struct command_line *line)
-{
-	char *packed = pack_rest(line), *path = realpath(line->plugin, NULL);
-	int status = EXIT_FAILURE;
-
-	if (path == NULL)
-		(void)fprintf(stderr, "%s: %s\n", line->plugin, err_words(errno));
-	else if (packed == NULL)
-		status = EXIT_USAGE;
-	else
-		status = check_plugin_file(line, path, packed);
-	free(packed);
-	free(path);
-	return status;
 }
 
 static int run(const struct command_line *line)
@@ -351,9 +275,13 @@ int main(int argc, char **argv)
 	status = parse(&line, argc, argv);
 	if (status < 0) {
 		log_to(log_stderr, NULL, line.level);
-		status = line.plugin != NULL                            ? check_plugin(&line)
-			 : line.only_check || line.probe.source != NULL ? check_config(&line)
-									: run(&line);
+		if (line.plugin != NULL)
+			status = check_plugin(line.plugin, line.rest, line.n_rest,
+					      &line.options.profiles);
+		else if (line.only_check || line.probe.source != NULL)
+			status = check_config(&line);
+		else
+			status = run(&line);
 	}
 	profiles_fini(&line.options.profiles);
 	free(line.options.plugins_dir);

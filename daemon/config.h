@@ -50,6 +50,15 @@ struct config_choice {
 	int line, column;
 };
 
+/** How a metric is smoothed for a service's rankers; see smooth.h. */
+struct config_smooth {
+	char *metric;
+	int64_t window_ns;    /* 0: none */
+	bool is_min;          /* the smallest of the window, not the largest */
+	int64_t half_life_ns; /* 0: none */
+	double band;          /* 0.05: 5 % */
+};
+
 struct config_service {
 	char *name;
 	size_t *servers; /* indices of managed servers, each once, in the order given; default: all
@@ -58,6 +67,8 @@ struct config_service {
 	struct config_choice router; /* may be absent */
 	struct config_choice preset; /* default algorithm; round_robin if not given */
 	int64_t stale_after_ns;      /* default 10 s */
+	struct config_smooth *smooth;
+	size_t n_smooth;
 };
 
 struct config {

@@ -223,6 +223,12 @@ void config_sources_finish(struct config_reader *reader);
 /** Read the list of services. [main] */
 void config_services_read(struct config_reader *reader, const yaml_node_t *list);
 
+/*** config_smooth.c ***/
+
+/** Read what a service smooths. [main] */
+void config_smooth_read(struct config_reader *reader, const yaml_node_t *node,
+			struct config_service *service);
+
 /*** config_expand.c ***/
 
 /** A piece of a template: text as it stands, or the name of a variable. */

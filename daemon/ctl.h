@@ -56,6 +56,9 @@ int ctl_check(struct ctl *ctl, int argc, char **argv);
 int ctl_source(struct ctl *ctl, int argc, char **argv);
 int ctl_profile(struct ctl *ctl, int argc, char **argv);
 
+/** All of one server, for people: ctl_server.c. Returns the exit status. */
+int ctl_server_print(const json_t *server);
+
 /*** Arguments: ctl_common.c ***/
 
 /* Codes of the options that every command takes; a command's own are letters. */

@@ -224,10 +224,10 @@ static int replay(struct attempt *attempt)
 		return EXIT_FAILURE;
 	answer.bytes = bytes;
 	probe_show_answer(&attempt->page, attempt->request, bytes, answer.len, 0);
+	extract(attempt, attempt->request, &answer);
 	for (size_t i = 0; i < attempt->language->n_requests; i++)
 		if (i != attempt->request)
 			source_fail(attempt->sample, i, CR_ABSENT, "no answer was recorded");
-	extract(attempt, attempt->request, &answer);
 	free(bytes);
 	return -1;
 }

@@ -11,8 +11,9 @@
 #include "config.h"
 #include "err.h"
 
-#define SERVERS_METRICS_MAX  64
-#define SERVERS_WEIGHT_UNSET UINT32_MAX /* the operator's weight is taken back */
+#define SERVERS_METRICS_MAX   64
+#define SERVERS_REJECTERS_MAX 32         /* sources whose rejected values are counted one by one */
+#define SERVERS_WEIGHT_UNSET  UINT32_MAX /* the operator's weight is taken back */
 
 struct servers;
 
@@ -79,6 +80,10 @@ const char *servers_metric_name(struct servers *servers,
 int servers_put(struct servers *servers, const char *server, int metric, double value,
 		int64_t taken_ns);
 
+/** The same for a value of this source: what is not taken is counted for it, too. [any] */
+int servers_put_from(struct servers *servers, const char *source, const char *server, int metric,
+		     double value, int64_t taken_ns);
+
 /** A poll ended: error NULL: well. [any] */
 void servers_polled(struct servers *servers, const char *server, const char *error);
 
@@ -110,5 +115,18 @@ size_t servers_count(struct servers *servers);
  * Returns false if index is out of range. [main]
  */
 bool servers_get(struct servers *servers, size_t index, struct servers_entry *out);
+
+/** What a source has put about a server and was not taken. */
+struct servers_rejected {
+	char source[64]; /* "": not a source's */
+	uint64_t count[SERVERS_REJECTS];
+	char text[128]; /* about the last one */
+	int64_t at_ns;  /* and its time */
+};
+
+/** Copy the k-th source's rejected values of a server. Returns false if an index is out of range.
+ * [main] */
+bool servers_get_rejected(struct servers *servers, size_t index, size_t k,
+			  struct servers_rejected *out);
 
 #endif

@@ -73,3 +73,20 @@ bool servers_get(struct servers *servers, size_t index, struct servers_entry *ou
 	out->contradictions = derive(out->value, out->taken_ns, NULL);
 	return true;
 }
+
+bool servers_get_rejected(struct servers *servers, size_t index, size_t k,
+			  struct servers_rejected *out)
+{
+	const struct server *server;
+	bool is_there;
+
+	if (index >= servers->n)
+		return false;
+	server = servers->server[index];
+	pthread_mutex_lock(&servers->lock);
+	is_there = k < server->n_rejects;
+	if (is_there)
+		*out = server->reject[k];
+	pthread_mutex_unlock(&servers->lock);
+	return is_there;
+}

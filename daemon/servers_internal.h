@@ -26,6 +26,8 @@ struct server {
 	struct sample *sample; /* by metric; those past n_samples were never measured */
 	size_t n_samples;
 	uint64_t rejected[SERVERS_REJECTS];
+	struct servers_rejected *reject; /* by source */
+	size_t n_rejects;
 	uint64_t polls, failures;
 	char error[160];
 	int64_t good_ns;
@@ -45,5 +47,11 @@ struct servers {
 	size_t n_metrics;
 	struct servers_operator *wishes; /* [main] */
 };
+
+/** The server of this name, or NULL. Under the lock, or on main. */
+struct server *servers_find(const struct servers *servers, const char *name);
+
+/** Unlocks, and tells the main loop unless it has been told already. */
+void servers_unlock_and_ring(struct servers *servers);
 
 #endif

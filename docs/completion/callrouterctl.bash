@@ -18,7 +18,7 @@ _callrouterctl_arguments()
 {
 	case $command in
 	status | route) compgen -W "$(_callrouterctl_services)" -- "$word" ;;
-	drain | undrain | weight) compgen -W "$(_callrouterctl_names servers server)" -- "$word" ;;
+	servers | drain | undrain | weight) compgen -W "$(_callrouterctl_names servers server)" -- "$word" ;;
 	source) compgen -W "test" -- "$word" ;;
 	profile) compgen -W "list show" -- "$word" ;;
 	rollback) compgen -W "$(_callrouterctl_names plugins plugin)" -- "$word" ;;
@@ -36,7 +36,7 @@ _callrouterctl_arguments()
 # The argument after "source test" and "profile show".
 _callrouterctl_second()
 {
-	case $command $previous in
+	case "$command $previous" in
 	"source test") compgen -W "$(_callrouterctl_names servers source)" -- "$word" ;;
 	"profile show") compgen -W "$("${program[@]}" profile list 2>/dev/null | sed '1d; s/ .*//')" -- "$word" ;;
 	esac
