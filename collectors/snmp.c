@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "snmp_agent.h"
+#include "snmp_peers.h"
 #include "snmp_settings.h"
 
 #define FRESH_NS    INT64_C(20000000) /* how long a poll counts as one that was just started */
@@ -30,6 +31,7 @@ struct snmp {
 	struct snmp_agents all;
 	size_t n_all;
 	struct snmp_agents waiting, suspects; /* those that did not answer last time come last */
+	struct snmp_peers peers;
 	struct snmp_timers timers; /* one for every target that is being polled or waits */
 	size_t n_fresh;
 };
@@ -57,6 +59,7 @@ static void source_close(void *self)
 
 	while ((agent = TAILQ_FIRST(&snmp->all)) != NULL) {
 		TAILQ_REMOVE(&snmp->all, agent, all);
+		snmp_peers_leave(&snmp->peers, agent->peer);
 		snmp_agent_free(agent);
 	}
 	snmp_unregister_callback(SNMP_CALLBACK_LIBRARY, SNMP_CALLBACK_LOGGING, log_message, snmp,
@@ -126,11 +129,33 @@ static int source_fd(const void *self)
 
 /*** Polling ***/
 
-static void unqueue(struct snmp *snmp, struct snmp_agent *agent)
+static void unqueue(struct snmp_agent *agent)
 {
-	if (agent->is_queued)
-		TAILQ_REMOVE(agent->is_suspect ? &snmp->suspects : &snmp->waiting, agent, queued);
-	agent->is_queued = false;
+	if (agent->queue != NULL)
+		TAILQ_REMOVE(agent->queue, agent, queued);
+	agent->queue = NULL;
+}
+
+static void enter(struct snmp_agent *agent, struct snmp_agents *queue)
+{
+	agent->queue = queue;
+	TAILQ_INSERT_TAIL(queue, agent, queued);
+}
+
+/* Its poll is over: another target that is the same agent has its turn next. */
+static void release(struct snmp *snmp, struct snmp_agent *agent)
+{
+	struct snmp_agent *next = TAILQ_FIRST(&agent->peer->parked);
+
+	if (!agent->is_counted)
+		return;
+	agent->is_counted = false;
+	agent->peer->n_polling--;
+	if (next == NULL)
+		return;
+	unqueue(next);
+	next->queue = &snmp->waiting;
+	TAILQ_INSERT_HEAD(next->queue, next, queued);
 }
 
 /* It does not count as just started any more. */
@@ -190,6 +215,7 @@ static void finish(struct snmp *snmp, struct snmp_agent *agent, enum snmp_verdic
 
 	snmp_timers_cancel(&snmp->timers, &agent->timer);
 	unfresh(snmp, agent);
+	release(snmp, agent);
 	if (poll == NULL) {
 		round->fail(round, agent->due, CR_REPLY, "out of memory");
 		return;
@@ -231,6 +257,11 @@ static struct snmp_agent *agent_of(struct snmp *snmp, struct cr_target *target)
 	agent = snmp_agent_new(&snmp->shared);
 	if (agent == NULL)
 		return NULL;
+	agent->peer = snmp_peers_join(&snmp->peers, target->endpoint);
+	if (agent->peer == NULL) {
+		snmp_agent_free(agent);
+		return NULL;
+	}
 	TAILQ_INSERT_TAIL(&snmp->all, agent, all);
 	snmp->n_all++;
 	target->user = agent;
@@ -246,11 +277,11 @@ static void enqueue(struct snmp *snmp, struct cr_target *target)
 		snmp->round->fail(snmp->round, target, CR_REPLY, "out of memory");
 		return;
 	}
-	if (agent->poll != NULL || agent->is_queued)
+	if (agent->poll != NULL || agent->queue != NULL)
 		return; /* rounds of one target never overlap: it is being polled */
 	agent->due = target;
-	agent->is_queued = true;
-	TAILQ_INSERT_TAIL(agent->is_suspect ? &snmp->suspects : &snmp->waiting, agent, queued);
+	agent->was_parked = false;
+	enter(agent, agent->is_suspect ? &snmp->suspects : &snmp->waiting);
 	snmp_timers_set(&snmp->timers, &agent->timer, target->deadline_ns);
 }
 
@@ -266,8 +297,14 @@ static void start_queued(struct snmp *snmp, int64_t now_ns)
 			agent = TAILQ_FIRST(&snmp->suspects);
 		if (agent == NULL)
 			return;
-		unqueue(snmp, agent);
-		agent->is_fresh = true;
+		unqueue(agent);
+		if (agent->peer->n_polling >= settings->max_per_agent) {
+			enter(agent, &agent->peer->parked);
+			agent->was_parked = true;
+			continue;
+		}
+		agent->peer->n_polling++;
+		agent->is_counted = agent->is_fresh = true;
 		agent->fresh_until_ns = now_ns + FRESH_NS;
 		snmp->n_fresh++;
 		advance(snmp, agent, snmp_agent_begin(agent, agent->due, now_ns));
@@ -276,12 +313,16 @@ static void start_queued(struct snmp *snmp, int64_t now_ns)
 
 static void run_timer(struct snmp *snmp, struct snmp_agent *agent, int64_t now_ns)
 {
-	if (agent->is_queued) {
-		unqueue(snmp, agent);
+	if (agent->queue != NULL) {
+		unqueue(agent);
 		snmp_timers_cancel(&snmp->timers, &agent->timer);
-		snmp->round->fail(snmp->round, agent->due, CR_TIMEOUT,
-				  "not asked in time, too many polls at once: raise max_inflight, "
-				  "timeout or interval");
+		snmp->round->fail(
+			snmp->round, agent->due, CR_TIMEOUT,
+			agent->was_parked
+				? "not asked in time, the agent has not answered for other "
+				  "targets yet: raise timeout or max_per_agent"
+				: "not asked in time, too many polls at once: raise "
+				  "max_inflight, timeout or interval");
 		return;
 	}
 	if (agent->is_fresh && now_ns >= agent->fresh_until_ns)
@@ -336,11 +377,13 @@ static void source_forget(void *self, struct cr_target *target)
 	if (agent == NULL)
 		return;
 	target->user = NULL;
-	unqueue(snmp, agent);
+	unqueue(agent);
 	unfresh(snmp, agent);
+	release(snmp, agent);
 	snmp_timers_cancel(&snmp->timers, &agent->timer);
 	TAILQ_REMOVE(&snmp->all, agent, all);
 	snmp->n_all--;
+	snmp_peers_leave(&snmp->peers, agent->peer);
 	snmp_agent_free(agent);
 }
 
