@@ -75,12 +75,12 @@ static bool is_of_language(const struct cr_option *table, const char *name)
 
 static void load_profile(struct given *given, const struct profiles *profiles, const char *name)
 {
+	const struct source_yaml_calls calls = { .on_fault = take_yaml_fault, .user = given };
 	char *path = profiles_is_path(name) ? strdup(name) : profiles_find(profiles, name);
 	char nearest[64];
 
 	if (path != NULL) {
-		given->is_faulty |=
-			source_yaml_load(given->yaml, path, NULL, NULL, take_yaml_fault, given) < 0;
+		given->is_faulty |= source_yaml_load(given->yaml, path, &calls) < 0;
 	} else {
 		given->is_faulty = true;
 		if (profiles_nearest(profiles, name, nearest, sizeof nearest))
@@ -96,6 +96,7 @@ static void load_profile(struct given *given, const struct profiles *profiles, c
 /* One key of the language over what there is. */
 static void lay_key(struct given *given, const char *name, const char *value)
 {
+	const struct source_yaml_calls calls = { .on_fault = take_yaml_fault, .user = given };
 	yaml_parser_t parser;
 	yaml_document_t document;
 	char *text;
@@ -106,9 +107,9 @@ static void lay_key(struct given *given, const char *name, const char *value)
 	}
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
 	if (yaml_parser_load(&parser, &document)) {
-		given->is_faulty |= source_yaml_lay(given->yaml, "command line", &document,
-						    yaml_document_get_root_node(&document), NULL,
-						    NULL, take_yaml_fault, given) < 0;
+		given->is_faulty |=
+			source_yaml_lay(given->yaml, "command line", &document,
+					yaml_document_get_root_node(&document), &calls) < 0;
 		yaml_document_delete(&document);
 	} else {
 		given->is_faulty = true;

@@ -164,6 +164,12 @@ sed -i 's/format: jsn/format: json/; s/unit: furlong/unit: b/' "$SCENE/own/page.
 ends 0 check "$CONFIG" --plugins-dir "$SCENE/plugins.d"
 scene_ok "a wrong profile is told with the file and line where it is wrong"
 
+# The manual's own example; this machine need not have its group.
+sed -n '/^```yaml$/,/^```$/p' "$ROOT/docs/config.md" | sed '1d; /^```$/,$d; /^group:/d' >"$SCENE/example.yaml"
+grep -q 'profile: weblogic-mib' "$SCENE/example.yaml" || scene_fail "no example in docs/config.md"
+ends 0 check "$SCENE/example.yaml" --plugins-dir "$SCENE/plugins.d"
+scene_ok "the example of docs/config.md is a good configuration"
+
 ### A daemon: smoothing, freshness, what is not believed
 
 start_daemon
