@@ -132,6 +132,13 @@ Test(source_parse, says_what_cannot_be_sent)
 		  "/headers/X Y: \"X Y\" is no name of a header\n" },
 		{ "{ format: json, headers: { X-A: \"b\\r\\nX-C: d\" }, " FIELDS " }",
 		  "/headers/X-A: a header is one line of printable letters\n" },
+		{ "{ format: json, headers: { X-A: '${vars}' }, " FIELDS " }",
+		  "/headers/X-A: \"${vars}\": only ${name} can stand here; put other variables "
+		  "into "
+		  "target\n" },
+		{ "{ format: json, body: '${n}', " FIELDS " }",
+		  "/body: \"${n}\": only ${name} can stand here; put other variables into "
+		  "target\n" },
 		{ "{ format: json, headers: { X-A: [ b ] }, " FIELDS " }",
 		  "/headers/X-A: here has to be one value, no list\n" },
 	};
