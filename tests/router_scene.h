@@ -10,7 +10,7 @@
 #include "plugin.h"
 
 #define ROWS    8
-#define METRICS 16
+#define METRICS 64 /* as many as an image may have */
 #define UNKNOWN ((double)NAN)
 #define GIB     (1024.0 * 1024 * 1024)
 
