@@ -203,7 +203,9 @@ void look_closely(struct look *look, const struct world *world, struct spot *spo
 		look->memo = want;
 		if (rows_judge(look, world, spot)) {
 			look->memo.spot = NULL;
-			atomic_store_explicit(&spot->calm, want.trouble, memory_order_relaxed);
+			if (!look->is_dry)
+				atomic_store_explicit(&spot->calm, want.trouble,
+						      memory_order_relaxed);
 			return;
 		}
 		rows_count(look, spot);

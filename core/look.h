@@ -40,6 +40,8 @@ struct look {
 	uint32_t n;            /* rows that are not 0 */
 	uint32_t n_slow;       /* of them in slow start */
 	bool is_calm;          /* every usable row, and nothing to mind */
+	bool is_dry;           /* while its thread is in cr_route_dry(): its time may be any, and is
+				  not to calm the calls of others */
 	/* The thread's scratch. */
 	uint8_t *row;    /* [CR_NONE] */
 	uint64_t *until; /* [CR_NONE] */

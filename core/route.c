@@ -99,7 +99,7 @@ static int side_run(struct cr_thread *thread, const struct world *world, const s
 	struct cr_view dry;
 	int got;
 
-	if (thread->is_dry) {
+	if (thread->look.is_dry) {
 		dry = view_for_dry(thread, side);
 		view = &dry;
 	}
@@ -249,13 +249,18 @@ static struct spot *world_spot(const struct world *world, int service)
 	return at < 0 ? NULL : &world->spot[at];
 }
 
+/* What happens after it can be told, too. */
+static int64_t call_time_ns(const struct cr_call *call)
+{
+	return call->now_ns < INT64_MAX / 2 ? call->now_ns : INT64_MAX / 2;
+}
+
 static const struct spot *world_route(struct cr_thread *thread, const struct world *world,
 				      int service, const struct cr_call *call,
 				      struct cr_ticket *ticket)
 {
 	struct spot *spot;
 
-	thread->now_ns = call->now_ns;
 	ticket->n = 0;
 	ticket->at = 0;
 	ticket->epoch = 0;
@@ -264,7 +269,7 @@ static const struct spot *world_route(struct cr_thread *thread, const struct wor
 	ticket->generation = 0;
 	ticket->let_in = 0;
 	ticket->shut = ticket->was = 0;
-	ticket->contact_ns = call->now_ns;
+	ticket->contact_ns = call_time_ns(call);
 	ticket->rules = NULL;
 	ticket->cost_bytes = call->cost_bytes > 0 ? call->cost_bytes : 0;
 	if (world->image == NULL) {
@@ -324,6 +329,7 @@ int cr_route(struct cr_thread *thread, int service, const struct cr_call *call,
 	const struct spot *spot = world_route(thread, world, service, call, ticket);
 	const struct mapping *mapping = world_counted(thread, world);
 
+	thread->now_ns = ticket->contact_ns;
 	if (mapping != NULL && spot != NULL) {
 		if (!thread->look.is_calm)
 			thread_settle(thread, world, service, call, ticket);
@@ -340,9 +346,9 @@ int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *ca
 {
 	const struct world *world = world_enter(thread);
 
-	thread->is_dry = true;
+	thread->look.is_dry = true;
 	world_route(thread, world, service, call, ticket);
-	thread->is_dry = false;
+	thread->look.is_dry = false;
 	world_leave(thread);
 	return (int)ticket->n;
 }
