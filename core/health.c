@@ -135,9 +135,10 @@ uint64_t health_claim(const struct counters *c, struct counters_line *line, uint
 /** What an outcome says about a server, by the rules of the call's service. */
 enum verdict { VERDICT_GOOD, VERDICT_REFUSED, VERDICT_BAD, VERDICT_ANSWERED, VERDICT_NOTHING };
 
+/* A service that is never to put a server out for failures counts none, not in a trial either. */
 static bool is_counted(const struct image_health *rules, enum image_counts bit)
 {
-	return (rules->counts & bit) != 0;
+	return rules->failures > 0 && (rules->counts & bit) != 0;
 }
 
 static enum verdict verdict_of(const struct image_health *rules, enum cr_outcome outcome)
