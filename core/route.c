@@ -222,6 +222,8 @@ static void spot_decide(struct cr_thread *thread, const struct world *world, str
 		return;
 	}
 	look_take(&thread->look, world, spot, call->now_ns, world_counted(thread, world) != NULL);
+	if (thread->look.n_slow > 0)
+		look_start_slowly(&thread->look, world, spot, call);
 	ticket->decided = CR_ROUTER_DECIDED;
 	ticket->reason = side_ask(thread, world, spot, &spot->router, call, &answer);
 	if (ticket->reason == CR_REASON_ROUTER_REFUSED) {
@@ -234,8 +236,8 @@ static void spot_decide(struct cr_thread *thread, const struct world *world, str
 			answer = spot_any_order(thread, world, spot, call);
 	}
 	/* not calm: then the answer lies in the thread's own order */
-	if (thread->look.n_slow > 0)
-		look_start_slowly(&thread->look, world, spot, call, thread->order, answer.n);
+	if (thread->look.n_held > 0)
+		answer.n = look_append_held(&thread->look, thread->order, answer.n);
 	ticket_list(ticket, spot, &thread->look, answer);
 }
 

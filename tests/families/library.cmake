@@ -22,9 +22,9 @@ foreach(test ${library_tests})
 		target_compile_definitions(${test} PRIVATE
 			PLUGINS_DIR="${CMAKE_BINARY_DIR}/plugins.d"
 			TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
-		add_dependencies(${test} plugin_says plugin_garbage plugin_probe plugin_prepares hash heap_free
-			least_connections random
-			round_robin)
+		add_dependencies(${test} plugin_says plugin_garbage plugin_probe plugin_prepares heap_free
+			hash headroom_lite least_connections random two_choices weighted_least_connections
+			round_robin weighted_random weighted_round_robin)
 	endif()
 endforeach()
 # core.cmake makes it, if it makes unit tests.
