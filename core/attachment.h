@@ -61,7 +61,6 @@ struct cr_thread {
 	int64_t now_ns; /* of the last call that was routed here: results have no clock of their own
 			 */
 	_Atomic bool is_used;
-	bool is_dry;             /* while it is in cr_route_dry() */
 	struct dry_words dry[2]; /* of the router and of the default */
 	struct cr_thread *next;
 };

@@ -38,16 +38,25 @@ int64_t health_until_ns(const struct counters_line *line, int64_t now_ns)
 	return shut_ns;
 }
 
+int64_t health_left_ns(const struct counters_line *line, int64_t now_ns)
+{
+	const uint64_t left_ns = health_ahead_ns(health_until_ns(line, now_ns), now_ns);
+
+	/* others write the line meanwhile, and what they write is not believed */
+	return left_ns <= (uint64_t)HEALTH_FAR_NS ? (int64_t)left_ns : 0;
+}
+
 uint32_t health_ramp_permille(const struct counters_line *line, int64_t slow_start_ns,
 			      int64_t now_ns)
 {
 	const int64_t since_ns = __atomic_load_n(&line->live.up_since_ns, __ATOMIC_RELAXED);
 
-	if (slow_start_ns <= 0 || since_ns <= 0 || since_ns <= now_ns - slow_start_ns ||
-	    since_ns - slow_start_ns >= now_ns)
+	if (slow_start_ns <= 0 || since_ns <= 0)
 		return 1000;
 	if (since_ns >= now_ns)
-		return RAMP_FIRST;
+		return since_ns - slow_start_ns >= now_ns ? 1000 : RAMP_FIRST;
+	if (now_ns - since_ns >= slow_start_ns)
+		return 1000;
 	return RAMP_FIRST +
 	       (uint32_t)((now_ns - since_ns) * (1000 - (int64_t)RAMP_FIRST) / slow_start_ns);
 }
@@ -126,9 +135,10 @@ uint64_t health_claim(const struct counters *c, struct counters_line *line, uint
 /** What an outcome says about a server, by the rules of the call's service. */
 enum verdict { VERDICT_GOOD, VERDICT_REFUSED, VERDICT_BAD, VERDICT_ANSWERED, VERDICT_NOTHING };
 
+/* A service that is never to put a server out for failures counts none, not in a trial either. */
 static bool is_counted(const struct image_health *rules, enum image_counts bit)
 {
-	return (rules->counts & bit) != 0;
+	return rules->failures > 0 && (rules->counts & bit) != 0;
 }
 
 static enum verdict verdict_of(const struct image_health *rules, enum cr_outcome outcome)
@@ -192,6 +202,17 @@ static void line_eject(struct counters *c, struct counters_line *line,
 		line_forget_failures(line);
 }
 
+/* Did the contact begin before the server came back? A time that the result is far behind is not
+ * believed: else nothing would be counted for as long. */
+static bool is_from_before(const struct counters_line *line, const struct health_contact *contact,
+			   int64_t now_ns)
+{
+	const int64_t since_ns = __atomic_load_n(&line->live.up_since_ns, __ATOMIC_RELAXED);
+
+	return contact->at_ns < since_ns &&
+	       health_ahead_ns(since_ns, now_ns) <= (uint64_t)HEALTH_CONTACT_NS;
+}
+
 /* A contact with an open line: it may be an old one, about a server that was shut since then. */
 static void open_note(struct counters *c, struct counters_line *line,
 		      const struct image_health *rules, const struct health_contact *contact,
@@ -205,7 +226,7 @@ static void open_note(struct counters *c, struct counters_line *line,
 			trouble_raise(c);
 		return;
 	}
-	if (contact->at_ns < __atomic_load_n(&line->live.up_since_ns, __ATOMIC_RELAXED))
+	if (is_from_before(line, contact, now_ns))
 		return;
 	if (verdict == VERDICT_GOOD)
 		line_forget_failures(line);
@@ -217,12 +238,26 @@ static void open_note(struct counters *c, struct counters_line *line,
 		line_eject(c, line, rules, contact, now_ns);
 }
 
+/* Calls may all take longer than a lease: then each trial ends when the next one is under way, and
+ * only such a late success can bring the server back. */
+static void trial_pass(struct counters *c, struct counters_line *line, uint64_t claimed,
+		       int64_t now_ns)
+{
+	uint64_t shut;
+
+	if (line_open(c, line, claimed, now_ns))
+		return;
+	shut = atomic_load_explicit(&line->shut, memory_order_relaxed);
+	if (health_kind(shut) == HEALTH_TRIAL)
+		line_open(c, line, shut, now_ns);
+}
+
 static void trial_note(struct counters *c, struct counters_line *line,
 		       const struct image_health *rules, const struct health_contact *contact,
 		       enum verdict verdict, int64_t now_ns)
 {
 	if (verdict == VERDICT_GOOD || verdict == VERDICT_ANSWERED)
-		line_open(c, line, contact->shut, now_ns);
+		trial_pass(c, line, contact->shut, now_ns);
 	else if (verdict == VERDICT_REFUSED)
 		line_put_aside(c, line, rules, contact->shut, now_ns);
 	else if (verdict == VERDICT_BAD && rules->out_for_ns > 0)

@@ -30,6 +30,10 @@
 
 #define HEALTH_LEASE_NS INT64_C(30000000000)      /* of the one trial call */
 #define HEALTH_FAR_NS   (2 * IMAGE_HEALTH_NS_MAX) /* a longer time is nobody's: it is over */
+#define HEALTH_LATE_NS  INT64_C(3600000000000)    /* a lease that ends later is nobody's */
+#define HEALTH_CONTACT_NS                                                                          \
+	INT64_C(86400000000000) /* no contact takes longer: what is later than its end by more is  \
+				   nobody's */
 
 /** What shuts a line, as one atomic word: until when (ns, cut to a multiple of 4) and the lowest
  * two bits why. 0: open. */
@@ -50,20 +54,29 @@ static inline int64_t health_end_ns(uint64_t shut)
 	return (int64_t)((shut | 3) ^ 3);
 }
 
+/** By how much a time is later than now_ns, whatever the two are; 0: it is not. [any] */
+static inline uint64_t health_ahead_ns(int64_t time_ns, int64_t now_ns)
+{
+	return time_ns > now_ns ? (uint64_t)time_ns - (uint64_t)now_ns : 0;
+}
+
 /** Is the time of what shuts a line over, so that the next call may claim it? [any] */
 static inline bool health_is_due(uint64_t shut, int64_t now_ns)
 {
-	const int64_t until_ns = health_end_ns(shut);
+	const uint64_t left_ns = health_ahead_ns(health_end_ns(shut), now_ns);
+	const int64_t far_ns = health_kind(shut) == HEALTH_TRIAL ? HEALTH_LEASE_NS + HEALTH_LATE_NS
+								 : HEALTH_FAR_NS;
 
-	return until_ns <= now_ns || until_ns - HEALTH_FAR_NS > now_ns;
+	return left_ns == 0 || left_ns > (uint64_t)far_ns;
 }
 
 /** Does an active check keep calls from this line now? [any] */
 static inline bool health_is_down(const struct counters_line *line, int64_t now_ns)
 {
-	const int64_t until_ns = atomic_load_explicit(&line->down_until_ns, memory_order_relaxed);
+	const uint64_t left_ns = health_ahead_ns(
+		atomic_load_explicit(&line->down_until_ns, memory_order_relaxed), now_ns);
 
-	return until_ns > now_ns && until_ns - HEALTH_FAR_NS <= now_ns;
+	return left_ns > 0 && left_ns <= (uint64_t)HEALTH_FAR_NS;
 }
 
 /** The state of a line for people and status: CR_UP, CR_TRIAL (its time is over: the next call
@@ -73,6 +86,9 @@ enum cr_state health_state(const struct counters_line *line, int64_t now_ns);
 /** When it may be tried again (or the lease of who tries it is over), CLOCK_MONOTONIC; 0: it is
  * open. [any] */
 int64_t health_until_ns(const struct counters_line *line, int64_t now_ns);
+
+/** How long until then; 0: now, or it is open. [any] */
+int64_t health_left_ns(const struct counters_line *line, int64_t now_ns);
 
 /** How far the slow start of this line has come, 0.1 .. 1 (1: it is over), and the same in
  * thousandths, 100 .. 1000. [any] */

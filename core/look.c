@@ -18,15 +18,18 @@ int look_init(struct look *look)
 	/* Large, but only what is used takes memory. */
 	look->row = calloc(CR_NONE, sizeof *look->row);
 	look->until = calloc(CR_NONE, sizeof *look->until);
-	return look->row != NULL && look->until != NULL ? 0 : -ENOMEM;
+	look->slow = calloc(CR_NONE, sizeof *look->slow);
+	return look->row != NULL && look->until != NULL && look->slow != NULL ? 0 : -ENOMEM;
 }
 
 void look_fini(struct look *look)
 {
 	free(look->row);
 	free(look->until);
+	free(look->slow);
 	look->row = NULL;
 	look->until = NULL;
+	look->slow = NULL;
 }
 
 /* The row's line, or NULL: it went to another server. */
@@ -147,7 +150,9 @@ static void rows_count(struct look *look, const struct spot *spot)
 		if (look->row[i] == LOOK_EJECTED)
 			look->row[i] = 0;
 		memo->n += look->row[i] != 0;
-		memo->n_slow += (look->row[i] & LOOK_SLOW) != 0;
+		memo->n_settled += look->row[i] == LOOK_IN;
+		if ((look->row[i] & LOOK_SLOW) != 0)
+			look->slow[memo->n_slow++] = (uint16_t)i;
 	}
 	if (memo->n > 0)
 		return;
@@ -206,7 +211,9 @@ void look_closely(struct look *look, const struct world *world, struct spot *spo
 		look->memo = want;
 		if (rows_judge(look, world, spot)) {
 			look->memo.spot = NULL;
-			atomic_store_explicit(&spot->calm, want.trouble, memory_order_relaxed);
+			if (!look->is_dry)
+				atomic_store_explicit(&spot->calm, want.trouble,
+						      memory_order_relaxed);
 			return;
 		}
 		rows_count(look, spot);
@@ -261,7 +268,7 @@ static struct crowd look_crowd(const struct look *look, const struct world *worl
 	for (size_t i = 0; i < spot->n_rows; i++) {
 		const struct counters_line *line;
 
-		if (look->usable[i] == 0 || (look->usable[i] & LOOK_SLOW) != 0)
+		if (look->usable[i] != LOOK_IN)
 			continue;
 		line = row_line(world, spot, i);
 		if (line == NULL)
@@ -272,34 +279,60 @@ static struct crowd look_crowd(const struct look *look, const struct world *worl
 	return crowd;
 }
 
-static bool row_may_be_first(const struct world *world, const struct spot *spot,
-			     const struct crowd *crowd, const struct cr_call *call, size_t i)
+/* Has it more calls than its share, this one included? */
+static bool row_is_full(const struct world *world, const struct spot *spot,
+			const struct crowd *crowd, uint32_t ramp, size_t i)
 {
 	const struct counters_line *line = row_line(world, spot, i);
-	uint32_t ramp;
 
-	if (line == NULL)
-		return true;
-	ramp = health_ramp_permille(line, spot->rules->slow_start_ns, call->now_ns);
-	if (cr_below(cr_mix64((call->random ^ SLOW_SALT) + i), 1000) >= ramp)
-		return false;
-	/* inflight + 1 <= ramp * mean * weight + 1, this call included */
-	return line_inflight(line) * crowd->weight * 1000 <=
-	       ramp * crowd->inflight * row_weight(world, spot, i);
+	/* not: inflight + 1 <= ramp * mean * weight + 1 */
+	return line != NULL && line_inflight(line) * crowd->weight * 1000 >
+				       ramp * crowd->inflight * row_weight(world, spot, i);
 }
 
-void look_start_slowly(const struct look *look, const struct world *world, const struct spot *spot,
-		       const struct cr_call *call, uint16_t *order, uint32_t n)
+/* How far its start has come, if this call draws it; else 0. */
+static uint32_t row_draw(const struct world *world, const struct spot *spot,
+			 const struct cr_call *call, size_t i)
 {
-	struct crowd crowd;
-	uint32_t at = 0;
+	const struct counters_line *line = row_line(world, spot, i);
+	uint32_t ramp = 1000;
 
-	if (n < 2 || look->n_slow == look->n || (look->usable[order[0]] & LOOK_SLOW) == 0)
-		return;
-	crowd = look_crowd(look, world, spot);
-	while (at < n && (look->usable[order[at]] & LOOK_SLOW) != 0 &&
-	       !row_may_be_first(world, spot, &crowd, call, order[at]))
-		at++;
-	if (at < n)
-		cr_order_front(order, n, order[at]);
+	if (line != NULL)
+		ramp = health_ramp_permille(line, spot->rules->slow_start_ns, call->now_ns);
+	return cr_below(cr_mix64((call->random ^ SLOW_SALT) + i), 1000) < ramp ? ramp : 0;
+}
+
+void look_start_slowly(struct look *look, const struct world *world, const struct spot *spot,
+		       const struct cr_call *call)
+{
+	struct crowd crowd = { 0, 0 };
+	bool is_counted = false;
+
+	for (uint32_t k = 0; k < look->n_slow; k++) {
+		const uint16_t i = look->slow[k];
+		uint32_t ramp;
+
+		look->row[i] = LOOK_IN | LOOK_SLOW; /* an earlier call may have held it back */
+		if (look->memo.n_settled == 0)
+			continue;
+		ramp = row_draw(world, spot, call, i);
+		if (ramp != 0 && !is_counted) {
+			crowd = look_crowd(look, world, spot);
+			is_counted = true;
+		}
+		if (ramp != 0 && !row_is_full(world, spot, &crowd, ramp, i))
+			continue;
+		look->row[i] = 0;
+		look->n_held++;
+	}
+}
+
+uint32_t look_append_held(const struct look *look, uint16_t *order, uint32_t n)
+{
+	if (n + look->n_held != look->n)
+		return n;
+	for (uint32_t k = 0; k < look->n_slow; k++)
+		if (look->row[look->slow[k]] == 0)
+			order[n++] = look->slow[k];
+	return n;
 }

@@ -31,7 +31,7 @@ struct look_memo {
 	uint64_t world, trouble;
 	const struct spot *spot;  /* NULL: for nothing */
 	int64_t from_ns, till_ns; /* now_ns in [from_ns, till_ns[ */
-	uint32_t n, n_slow;
+	uint32_t n, n_slow, n_settled;
 	bool can_claim;
 };
 
@@ -39,10 +39,14 @@ struct look {
 	const uint8_t *usable; /* [n_rows]: enum look_row; where all is calm, 0 or 1 */
 	uint32_t n;            /* rows that are not 0 */
 	uint32_t n_slow;       /* of them in slow start */
+	uint32_t n_held;       /* of these, held back from this call */
 	bool is_calm;          /* every usable row, and nothing to mind */
+	bool is_dry;           /* while its thread is in cr_route_dry(): its time may be any, and is
+				  not to calm the calls of others */
 	/* The thread's scratch. */
 	uint8_t *row;    /* [CR_NONE] */
 	uint64_t *until; /* [CR_NONE] */
+	uint16_t *slow;  /* [CR_NONE]: the rows in slow start, n_slow of them */
 	struct look_memo memo;
 };
 
@@ -65,7 +69,7 @@ static inline void look_take(struct look *look, const struct world *world, struc
 {
 	look->usable = spot->usable;
 	look->n = spot->n_usable;
-	look->n_slow = 0;
+	look->n_slow = look->n_held = 0;
 	look->is_calm = true;
 	if (world->trouble != NULL &&
 	    atomic_load_explicit(world->trouble, memory_order_relaxed) !=
@@ -73,18 +77,21 @@ static inline void look_take(struct look *look, const struct world *world, struc
 		look_closely(look, world, spot, now_ns, can_claim);
 }
 
+/**
+ * Slow start, before a router is asked: a server that has just come up is offered to a call only
+ * with the chance of how far its start has come, and while it has no more calls for its weight than
+ * the settled ones, less by the same share; one call it may always have. From the others it is held
+ * back. No effect where nobody is settled. [call]
+ */
+void look_start_slowly(struct look *look, const struct world *world, const struct spot *spot,
+		       const struct cr_call *call);
+
 /** Copy those of a published order that are for this call. Returns how many. [call] */
 uint32_t look_filter(const struct look *look, const uint16_t *published, uint32_t n,
 		     uint16_t *order);
 
-/**
- * Slow start: the first server of a decided list, if it has just come up, is kept only with the
- * chance of how far its start has come, and while it has no more calls for its weight than the
- * settled ones, less by the same share; one call it may always have. Else it steps back behind the
- * next that may be first. No effect where none of the list or all of the service are in slow start.
- * [call]
- */
-void look_start_slowly(const struct look *look, const struct world *world, const struct spot *spot,
-		       const struct cr_call *call, uint16_t *order, uint32_t n);
+/** Put those that were held back behind an order that names all others: they may be needed.
+ * Returns how many it has then. [call] */
+uint32_t look_append_held(const struct look *look, uint16_t *order, uint32_t n);
 
 #endif

@@ -158,6 +158,17 @@ static struct counters *counters_find(struct cr *cr)
 	return counters;
 }
 
+/* Was a slot asked for in vain once more? Then worlds and calls keep the mapping that they have:
+ * with another one the results of calls in progress would be lost, each second. */
+static bool mapping_is_no_better(const struct cr *cr, const struct mapping *mapping)
+{
+	const struct mapping *old = cr->mapping;
+
+	return !mapping->has_slot && old != NULL && !old->has_slot &&
+	       old->epoch == atomic_load_explicit(&cr->page->epoch, memory_order_relaxed) &&
+	       !counters_is_replaced(old->counters, cr->run_dir);
+}
+
 /*
  * The counters file is here for the first time, or was replaced, or may have a slot for us now. A
  * mapping that worlds have is never changed: calls read it.
@@ -179,6 +190,11 @@ static void mapping_renew(struct cr *cr)
 	mapping->refs = 1;
 	counters_inquest(mapping->counters);
 	mapping_claim(cr, mapping);
+	if (mapping_is_no_better(cr, mapping)) {
+		counters_close(mapping->counters);
+		free(mapping);
+		return;
+	}
 	mapping->epoch = atomic_fetch_add_explicit(&last_epoch, 1, memory_order_relaxed) + 1;
 	cr->mapping = mapping;
 	cr->guests.counters = mapping->counters;

@@ -99,7 +99,7 @@ static int side_run(struct cr_thread *thread, const struct world *world, const s
 	struct cr_view dry;
 	int got;
 
-	if (thread->is_dry) {
+	if (thread->look.is_dry) {
 		dry = view_for_dry(thread, side);
 		view = &dry;
 	}
@@ -222,6 +222,8 @@ static void spot_decide(struct cr_thread *thread, const struct world *world, str
 		return;
 	}
 	look_take(&thread->look, world, spot, call->now_ns, world_counted(thread, world) != NULL);
+	if (thread->look.n_slow > 0)
+		look_start_slowly(&thread->look, world, spot, call);
 	ticket->decided = CR_ROUTER_DECIDED;
 	ticket->reason = side_ask(thread, world, spot, &spot->router, call, &answer);
 	if (ticket->reason == CR_REASON_ROUTER_REFUSED) {
@@ -234,8 +236,8 @@ static void spot_decide(struct cr_thread *thread, const struct world *world, str
 			answer = spot_any_order(thread, world, spot, call);
 	}
 	/* not calm: then the answer lies in the thread's own order */
-	if (thread->look.n_slow > 0)
-		look_start_slowly(&thread->look, world, spot, call, thread->order, answer.n);
+	if (thread->look.n_held > 0)
+		answer.n = look_append_held(&thread->look, thread->order, answer.n);
 	ticket_list(ticket, spot, &thread->look, answer);
 }
 
@@ -249,13 +251,18 @@ static struct spot *world_spot(const struct world *world, int service)
 	return at < 0 ? NULL : &world->spot[at];
 }
 
+/* What happens after it can be told, too. */
+static int64_t call_time_ns(const struct cr_call *call)
+{
+	return call->now_ns < INT64_MAX / 2 ? call->now_ns : INT64_MAX / 2;
+}
+
 static const struct spot *world_route(struct cr_thread *thread, const struct world *world,
 				      int service, const struct cr_call *call,
 				      struct cr_ticket *ticket)
 {
 	struct spot *spot;
 
-	thread->now_ns = call->now_ns;
 	ticket->n = 0;
 	ticket->at = 0;
 	ticket->epoch = 0;
@@ -264,7 +271,7 @@ static const struct spot *world_route(struct cr_thread *thread, const struct wor
 	ticket->generation = 0;
 	ticket->let_in = 0;
 	ticket->shut = ticket->was = 0;
-	ticket->contact_ns = call->now_ns;
+	ticket->contact_ns = call_time_ns(call);
 	ticket->rules = NULL;
 	ticket->cost_bytes = call->cost_bytes > 0 ? call->cost_bytes : 0;
 	if (world->image == NULL) {
@@ -324,6 +331,7 @@ int cr_route(struct cr_thread *thread, int service, const struct cr_call *call,
 	const struct spot *spot = world_route(thread, world, service, call, ticket);
 	const struct mapping *mapping = world_counted(thread, world);
 
+	thread->now_ns = ticket->contact_ns;
 	if (mapping != NULL && spot != NULL) {
 		if (!thread->look.is_calm)
 			thread_settle(thread, world, service, call, ticket);
@@ -340,9 +348,9 @@ int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *ca
 {
 	const struct world *world = world_enter(thread);
 
-	thread->is_dry = true;
+	thread->look.is_dry = true;
 	world_route(thread, world, service, call, ticket);
-	thread->is_dry = false;
+	thread->look.is_dry = false;
 	world_leave(thread);
 	return (int)ticket->n;
 }

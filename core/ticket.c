@@ -4,12 +4,10 @@
 
 #include <string.h>
 
-#include "clock.h"
 #include "health.h"
 
 #define FAILURE_GAIN 10 /* a result moves the share of failures by 1/10 */
 #define LATENCY_GAIN 8
-#define LATENCY_MOST (86400 * CLOCK_S) /* a longer one is believed to be no time at all */
 
 /* The line of a listed server, if it is still that server's. */
 static struct counters_line *ticket_line(const struct cr_ticket *ticket,
@@ -149,9 +147,9 @@ static void line_note_failure(struct counters_line *line, bool failed, int64_t n
 		atomic_fetch_add_explicit(&line->failures, 1, memory_order_relaxed);
 	else if (ppm == 0)
 		return;
-	next = (int64_t)cr_fade(ppm, now_ns - then_ns);
+	next = (int64_t)cr_fade_between(ppm, then_ns, now_ns);
 	next += ((failed ? 1000000 : 0) - next) / FAILURE_GAIN;
-	if (now_ns > then_ns)
+	if (now_ns > then_ns || health_ahead_ns(then_ns, now_ns) > (uint64_t)HEALTH_CONTACT_NS)
 		__atomic_store_n(&line->live.failure_ns, now_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&line->live.failure_ppm, (uint32_t)(next < FAILURE_GAIN ? 0 : next),
 			 __ATOMIC_RELAXED);
@@ -166,12 +164,18 @@ static void line_note_latency(struct counters_line *line, int64_t latency_ns)
 			 __ATOMIC_RELAXED);
 }
 
+/* A longer one is believed to be no time at all. */
+static bool is_latency(int64_t latency_ns)
+{
+	return latency_ns >= 0 && latency_ns <= HEALTH_CONTACT_NS;
+}
+
 /* When the contact ended: no clock is asked. */
 static int64_t ticket_now_ns(const struct cr_ticket *ticket, int64_t latency_ns, int64_t seen_ns)
 {
 	int64_t now_ns = ticket->contact_ns;
 
-	if (latency_ns > 0 && latency_ns <= LATENCY_MOST)
+	if (is_latency(latency_ns))
 		now_ns += latency_ns;
 	return now_ns > seen_ns ? now_ns : seen_ns;
 }
@@ -199,7 +203,7 @@ void ticket_note_result(const struct cr_ticket *ticket, struct counters *counter
 	if (outcome != CR_ABANDONED)
 		line_note_failure(line, outcome != CR_OK, now_ns);
 	/* a fast failure is not a fast server: its time says nothing */
-	if (outcome == CR_OK && latency_ns >= 0)
+	if (outcome == CR_OK && is_latency(latency_ns))
 		line_note_latency(line, latency_ns);
 	if (ticket->rules != NULL && health_is_news(line, ticket->shut, outcome))
 		ticket_report(ticket, counters, line, outcome, now_ns);

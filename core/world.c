@@ -137,7 +137,11 @@ static int spot_open(struct spot *spot, const struct world *world, const struct 
 
 	spot->n_rows = (uint16_t)service->n_rows;
 	spot->n_usable = (uint16_t)service->n_usable;
-	atomic_init(&spot->calm, UINT64_MAX); /* not looked yet */
+	/* not looked yet: an older number */
+	atomic_init(&spot->calm,
+		    world->trouble != NULL
+			    ? atomic_load_explicit(world->trouble, memory_order_relaxed) - 1
+			    : 0);
 	if (!health_is_off(&service->health)) {
 		spot->rules = cards_rules(parts->cards, &service->health);
 		if (spot->rules == NULL)

@@ -48,7 +48,7 @@ static void explain(json_t *list, const struct counters *counters,
 	if (why == NULL)
 		return;
 	if (state == CR_ASIDE || state == CR_EJECTED)
-		left = document_seconds(health_until_ns(line, now) - now);
+		left = document_seconds(health_left_ns(line, now));
 	(void)json_array_append_new(
 		list, json_pack("{s:o,s:s,s:o}", "server",
 				document_text(server->name, sizeof server->name), "reason", why,

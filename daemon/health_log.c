@@ -88,10 +88,10 @@ static void look_at(struct health_log *log, const struct config_server *server, 
 		return;
 	switch (state) {
 	case CR_EJECTED:
-		tell_ejected(server, until_ns - now_ns);
+		tell_ejected(server, health_left_ns(line, now_ns));
 		break;
 	case CR_ASIDE:
-		tell_aside(server, until_ns - now_ns);
+		tell_aside(server, health_left_ns(line, now_ns));
 		break;
 	case CR_DOWN:
 		tell_down(log, server, number);

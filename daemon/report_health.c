@@ -11,7 +11,7 @@ static json_t *state_for(const struct counters_line *line, enum cr_state state, 
 {
 	if (line == NULL || (state != CR_ASIDE && state != CR_EJECTED))
 		return json_null();
-	return document_seconds(health_until_ns(line, now_ns) - now_ns);
+	return document_seconds(health_left_ns(line, now_ns));
 }
 
 static json_t *slow_start(const struct counters_line *line, int64_t slow_start_ns, int64_t now_ns)

@@ -198,6 +198,31 @@ Test(ejected, never_where_failures_is_0)
 	scene_close(&s);
 }
 
+Test(ejected, never_where_failures_is_0_not_even_by_a_trial_after_an_aside)
+{
+	static const struct {
+		enum cr_outcome outcome;
+		enum cr_state state;
+	} cases[] = {
+		{ CR_FAILED, CR_UP },       /* an answer */
+		{ CR_TIMED_OUT, CR_TRIAL }, /* says nothing: the next call tries it */
+		{ CR_REFUSED_CONNECTION, CR_ASIDE },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct image_health health = usual_health;
+		struct scene s;
+
+		health.failures = 0;
+		scene_of_health(&s, 2, health);
+		call_now(&s, CR_REFUSED_CONNECTION);
+		at(&s, 3);
+		cr_expect_str_eq(call_now(&s, cases[i].outcome), "ms1");
+		cr_expect_eq(state_of(&s, "ms1"), cases[i].state, "%zu", i);
+		scene_close(&s);
+	}
+}
+
 Test(ejected, servers_that_fail_together_are_not_due_together)
 {
 	int64_t until_ns[3];

@@ -192,7 +192,7 @@ Test(late, results_lengthen_no_time_and_count_once_only)
 		cr_end(s.thread, &old[i], CR_FAILED, -1);
 	until_ns = health_until_ns(run_line(&s.run, "ms1"), NOW_NS);
 	at(&s, 60);
-	list_now(&s);
+	call_now(&s, CR_ABANDONED);
 	for (int i = 0; i < 50; i++)
 		cr_end(s.thread, &old[i], CR_FAILED, -1);
 	cr_expect_eq(health_until_ns(run_line(&s.run, "ms1"), NOW_NS), until_ns);
@@ -213,7 +213,7 @@ Test(late, the_end_of_a_contact_is_its_beginning_and_its_latency_if_nothing_late
 	at(&s, 20);
 	cr_route(s.thread, s.service, &s.call, &slow);
 	at(&s, 50);
-	list_now(&s);
+	call_now(&s, CR_ABANDONED);
 	cr_end(s.thread, &slow, CR_REFUSED_CONNECTION, 1 * S);
 	cr_expect_eq(health_until_ns(run_line(&s.run, "ms1"), NOW_NS), NOW_NS + 54 * S);
 	scene_close(&s);

@@ -8,12 +8,14 @@ TestSuite(slow_start, .timeout = 100);
 #define CALLS_PER_S 1000
 #define RAMP_S      10
 
-/** What ms1 got in each second, and the most that it had in progress then. */
+/** What ms1 got in each second, and the most that it had in progress then; and the most that any
+ * other server got in the first. */
 struct course {
-	unsigned calls[2 * RAMP_S], most[2 * RAMP_S];
+	unsigned calls[2 * RAMP_S], most[2 * RAMP_S], others_most;
 };
 
-static void scene_of_start(struct scene *s, uint32_t n, const char *router)
+/* options: NULL: none. */
+static void scene_of_options(struct scene *s, uint32_t n, const char *router, const char *options)
 {
 	struct image_health health = usual_health;
 
@@ -21,8 +23,14 @@ static void scene_of_start(struct scene *s, uint32_t n, const char *router)
 	scene_of_health(s, n, health);
 	s->orders->router = plan_route(router, run_stage(&s->run, PLUGINS_DIR, router, 50), 50);
 	s->orders->router.shared_words = 1;
-	s->orders->router.options = strcmp(router, "round_robin") == 0 ? NULL : "failure_calls=0\n";
+	s->orders->router.options = options;
 	scene_publish(s);
+}
+
+static void scene_of_start(struct scene *s, uint32_t n, const char *router)
+{
+	scene_of_options(s, n, router,
+			 strcmp(router, "round_robin") == 0 ? NULL : "failure_calls=0\n");
 }
 
 /* n servers with so many calls in progress each, and ms1 comes up when the others have theirs. */
@@ -30,8 +38,10 @@ static struct course run_course(struct scene *s, uint32_t n, uint32_t calls_each
 {
 	const size_t n_open = (size_t)n * calls_each;
 	struct cr_ticket *open = calloc(n_open, sizeof *open);
-	struct course course = { { 0 }, { 0 } };
+	struct course course = { { 0 }, { 0 }, 0 };
+	unsigned others[PLAN_SERVERS] = { 0 };
 	uint64_t draw = 42;
+	char client[16];
 
 	cr_assert_not_null(open);
 	s->plan->server[0].weight = 0; /* it is not there yet */
@@ -50,9 +60,17 @@ static struct course run_course(struct scene *s, uint32_t n, uint32_t calls_each
 
 		s->call.now_ns = NOW_NS + i * (S / CALLS_PER_S);
 		s->call.random = cr_draw(&draw);
+		(void)snprintf(client, sizeof client, "10.0.%u.%u", i / 250 % 250, i % 250);
+		s->call.client = (struct cr_str){ client, strlen(client) };
 		cr_end(s->thread, ticket, CR_OK, -1);
 		cr_route(s->thread, s->service, &s->call, ticket);
 		course.calls[second] += strcmp(ticket->server[0]->name, "ms1") == 0;
+		if (second == 0 && strcmp(ticket->server[0]->name, "ms1") != 0) {
+			unsigned *other = &others[ticket->server[0]->id % PLAN_SERVERS];
+
+			if (++*other > course.others_most)
+				course.others_most = *other;
+		}
 		inflight = run_inflight(&s->run, "ms1");
 		if (inflight > course.most[second])
 			course.most[second] = inflight;
@@ -109,6 +127,45 @@ Test(slow_start, least_connections_neither_floods_nor_starves_a_new_server)
 		expect_course("least_connections", &expected[i]);
 }
 
+/* Nor is a neighbour flooded with what the new server is spared: an even share of seven is 143. */
+Test(slow_start, no_router_floods_or_starves_a_new_server_or_its_neighbour)
+{
+	static const struct {
+		const char *router, *options;
+	} cases[] = {
+		{ "random", NULL },
+		{ "round_robin", NULL },
+		{ "two_choices", "failure_calls=0\n" },
+		{ "weighted_least_connections", "failure_calls=0\n" },
+		{ "weighted_random", NULL },
+		{ "weighted_round_robin", NULL },
+		{ "headroom_lite", NULL },
+		{ "hash", "mode=consistent\nkey=client\nbound=0\n" },
+		{ "hash", "mode=buckets\nkey=client\nbound=0\n" },
+		{ "hash", "mode=maglev\nkey=client\nbound=0\n" },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct course course;
+		struct scene s;
+
+		scene_of_options(&s, 8, cases[i].router, cases[i].options);
+		course = run_course(&s, 8, 50);
+		cr_expect_geq(course.calls[0], 4, "%zu %s: starved: %u", i, cases[i].router,
+			      course.calls[0]);
+		cr_expect_leq(course.calls[0], 45, "%zu %s: flooded: %u", i, cases[i].router,
+			      course.calls[0]);
+		cr_expect_leq(course.most[0], 11, "%zu %s: %u at once", i, cases[i].router,
+			      course.most[0]);
+		cr_expect_leq(course.others_most, 190, "%zu %s: a neighbour got %u", i,
+			      cases[i].router, course.others_most);
+		for (int k = RAMP_S + 2; k < 2 * RAMP_S; k++)
+			cr_expect(course.calls[k] > 70 && course.calls[k] < 180,
+				  "%zu %s, second %d: %u", i, cases[i].router, k, course.calls[k]);
+		scene_close(&s);
+	}
+}
+
 Test(slow_start, without_it_least_connections_sends_all_calls_to_a_new_server)
 {
 	struct course course;
@@ -163,7 +220,7 @@ static int count_first(struct scene *s, const char *first, const char *stepped_b
 	return count;
 }
 
-Test(slow_start, steps_back_behind_the_next_and_the_chance_rises)
+Test(slow_start, steps_back_behind_all_others_and_the_chance_rises)
 {
 	static const int most[] = { 140, 330, 590, 860, 1000 },
 			 least[] = { 60, 220, 470, 750, 1000 };
@@ -176,7 +233,7 @@ Test(slow_start, steps_back_behind_the_next_and_the_chance_rises)
 		int count;
 
 		at(&s, at_s[i]);
-		count = count_first(&s, "ms1 ms2 ms3", "ms2 ms1 ms3");
+		count = count_first(&s, "ms1 ms2 ms3", "ms2 ms3 ms1");
 		cr_expect_geq(count, least[i], "at %f: %d", at_s[i], count);
 		cr_expect_leq(count, most[i], "at %f: %d", at_s[i], count);
 	}
@@ -223,6 +280,40 @@ Test(slow_start, has_no_effect_when_the_settled_ones_are_shut)
 	scene_close(&s);
 }
 
+Test(slow_start, has_no_effect_where_the_others_are_only_let_in)
+{
+	struct scene s;
+
+	scene_of_lists(&s, 3);
+	calls_at(&s, "ms2", 10, CR_FAILED);
+	calls_at(&s, "ms3", 10, CR_FAILED);
+	health_begin(s.run.counters, run_line(&s.run, "ms1"), NOW_NS);
+	cr_route_dry(s.thread, s.service, &s.call, &s.ticket);
+	cr_expect_eq(s.ticket.n, 2);
+	for (uint64_t i = 0; i < 100; i++) {
+		s.call.random = cr_mix64(i);
+		cr_route_dry(s.thread, s.service, &s.call, &s.ticket);
+		cr_expect_str_eq(s.ticket.server[0]->name, "ms1");
+	}
+	scene_close(&s);
+}
+
+/* Whom the router was not given stands behind what it says, unless it says less than it could. */
+Test(slow_start, adds_nobody_to_a_list_that_the_router_cut)
+{
+	struct scene s;
+
+	scene_of_lists(&s, 4);
+	health_begin(s.run.counters, run_line(&s.run, "ms1"), NOW_NS);
+	s.orders->router = says(&s, "say=two\n");
+	scene_publish(&s);
+	cr_expect_leq(count_first(&s, "ms1 ms2", "ms2 ms3"), 140);
+	s.orders->router = says(&s, "say=reversed\n");
+	scene_publish(&s);
+	cr_expect_eq(count_first(&s, "ms4 ms3 ms2 ms1", ""), 1000);
+	scene_close(&s);
+}
+
 Test(slow_start, follows_a_trial_that_went_well)
 {
 	struct scene s;
@@ -232,7 +323,7 @@ Test(slow_start, follows_a_trial_that_went_well)
 	calls_now(&s, 10, CR_FAILED);
 	at(&s, 200);
 	cr_expect_str_eq(call_now(&s, CR_OK), "ms1");
-	count = count_first(&s, "ms1 ms2 ms3", "ms2 ms1 ms3");
+	count = count_first(&s, "ms1 ms2 ms3", "ms2 ms3 ms1");
 	cr_expect_geq(count, 60);
 	cr_expect_leq(count, 140);
 	at(&s, 210);
@@ -254,9 +345,9 @@ Test(slow_start, the_share_of_calls_in_progress_goes_by_weight)
 	run_line(&s.run, "ms3")->live.inflight = 9;
 	run_line(&s.run, "ms3")->live.peer_inflight = 3; /* other hosts' count, too */
 	run_line(&s.run, "ms1")->live.inflight = 55;
-	cr_expect_geq(count_first(&s, "ms1 ms2 ms3", "ms2 ms1 ms3"), 450);
+	cr_expect_geq(count_first(&s, "ms1 ms2 ms3", "ms2 ms3 ms1"), 450);
 	run_line(&s.run, "ms1")->live.inflight = 56;
-	cr_expect_eq(count_first(&s, "ms1 ms2 ms3", "ms2 ms1 ms3"), 0);
+	cr_expect_eq(count_first(&s, "ms1 ms2 ms3", "ms2 ms3 ms1"), 0);
 	run_line(&s.run, "ms1")->live.inflight = 5000;
 	at(&s, 10); /* it is over, whatever it has in progress */
 	cr_expect_eq(count_first(&s, "ms1 ms2 ms3", ""), 1000);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "attachment.h"
 #include "counters_file.h"
 #include "route_scene.h"
 
@@ -412,5 +413,28 @@ Test(route_counts, a_process_without_a_slot_routes_and_says_so_and_gets_one_that
 	}
 	expect_held(&s, "ms1", 0, 0);
 	cr_expect_eq(s.run.n_said, 1);
+	scene_close(&s);
+}
+
+Test(route_counts, a_process_that_asks_for_a_slot_in_vain_keeps_what_it_has)
+{
+	struct cr_ticket old;
+	struct scene s;
+	int fd;
+
+	scene_open(&s, 2);
+	s.orders->router = says(&s, "say=all\n");
+	run_publish(&s.run, s.plan);
+	fd = take_all_slots(&s);
+	scene_attach(&s);
+	cr_route(s.thread, s.service, &s.call, &old);
+	for (int i = 0; i < 3; i++) {
+		s.cr->claimed_ns = 0; /* a second is over */
+		cr_expect_eq(cr_refresh(s.cr), 0);
+		cr_expect_neq(s.cr->claimed_ns, 0);
+	}
+	cr_end(s.thread, &old, CR_FAILED, 1);
+	cr_expect_eq(run_line(&s.run, "ms1")->failures, 1);
+	close(fd);
 	scene_close(&s);
 }

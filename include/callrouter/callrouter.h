@@ -150,8 +150,9 @@ CR_PUBLIC const struct cr_server *cr_next(struct cr_thread *thread, struct cr_ti
 /**
  * The call is over: report how and give the reservation back. The report may shut the server for
  * all processes, or bring it back. latency_ns: from contacting the current server to its answer,
- * < 0: unknown; without it the time of the report is that of the newest call that thread has
- * routed. Must come once for every cr_route(), a second one has no effect. [call]
+ * < 0 or more than a day: unknown; without it the time of the report is that of the newest call
+ * that thread has routed, dry ones apart. Must come once for every cr_route(), a second one has no
+ * effect. [call]
  */
 CR_PUBLIC void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum cr_outcome outcome,
 		      int64_t latency_ns);

@@ -121,8 +121,9 @@ static inline uint32_t cr_inflight(const struct cr_view *v, size_t i)
 /** Bytes that the calls in progress at row i are expected to hold. [any] */
 static inline int64_t cr_inflight_bytes(const struct cr_view *v, size_t i)
 {
-	return __atomic_load_n(&v->live[i]->inflight_bytes, __ATOMIC_RELAXED) +
-	       __atomic_load_n(&v->live[i]->peer_bytes, __ATOMIC_RELAXED);
+	/* anybody may have written there: no sum overflows */
+	return (int64_t)((uint64_t)__atomic_load_n(&v->live[i]->inflight_bytes, __ATOMIC_RELAXED) +
+			 (uint64_t)__atomic_load_n(&v->live[i]->peer_bytes, __ATOMIC_RELAXED));
 }
 
 /**
@@ -146,6 +147,20 @@ static inline uint64_t cr_fade(uint64_t value, int64_t dt_ns)
 }
 
 /**
+ * What a value of then_ns is at now_ns. One of a little later is as it is: threads' times differ;
+ * one of more than a day later is nobody's: 0. Any two times will do. [any]
+ */
+static inline uint64_t cr_fade_between(uint64_t value, int64_t then_ns, int64_t now_ns)
+{
+	uint64_t dt_ns;
+
+	if (then_ns > now_ns)
+		return (uint64_t)then_ns - (uint64_t)now_ns > 86400000000000u ? 0 : value;
+	dt_ns = (uint64_t)now_ns - (uint64_t)then_ns;
+	return cr_fade(value, dt_ns < INT64_MAX ? (int64_t)dt_ns : INT64_MAX);
+}
+
+/**
  * Decaying share of failed calls at row i, 0 .. 1: a tenth of the way with each result, and fading
  * by itself (10 s), so that a server that failed is tried again. now_ns: the call's, or
  * view->taken_ns in rank(). [any]
@@ -156,8 +171,9 @@ static inline double cr_failure_ratio_at(const struct cr_view *v, size_t i, int6
 
 	if (ppm == 0)
 		return 0;
-	return (double)cr_fade(ppm << 10, now_ns - __atomic_load_n(&v->live[i]->failure_ns,
-								   __ATOMIC_RELAXED)) *
+	return (double)cr_fade_between(ppm << 10,
+				       __atomic_load_n(&v->live[i]->failure_ns, __ATOMIC_RELAXED),
+				       now_ns) *
 	       (1e-6 / (1 << 10));
 }
 

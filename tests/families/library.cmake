@@ -3,11 +3,13 @@ set(library core/callrouter.c core/route.c core/ticket.c core/look.c core/refres
 	core/plugin.c core/elf.c core/option.c core/counters.c core/counters_quarantine.c core/counters_daemon.c core/health.c
 	core/snapshot_reader.c core/snapshot_writer.c core/image.c core/runfile.c core/boot.c
 	core/text.c core/words.c core/err.c tests/data_plane.c)
-set(library_tests stress_route stress_health)
+set(library_tests stress_route stress_health stress_hostile)
 stress_test(route SOURCES ${library})
 stress_test(health SOURCES ${library})
+stress_test(hostile SOURCES ${library})
 foreach(name route route_lists route_guests route_prepare route_counts route_silent fork fork_dead
-	lifecycle attach health health_limits health_calls health_daemon health_look health_start)
+	lifecycle attach health health_limits health_calls health_daemon health_look health_start
+	health_hostile)
 	unit_test(${name} SOURCES ${library})
 	list(APPEND library_tests test_${name})
 endforeach()
@@ -21,8 +23,8 @@ foreach(test ${library_tests})
 			PLUGINS_DIR="${CMAKE_BINARY_DIR}/plugins.d"
 			TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
 		add_dependencies(${test} plugin_says plugin_garbage plugin_probe plugin_prepares heap_free
-			least_connections random
-			round_robin)
+			hash headroom_lite least_connections random two_choices weighted_least_connections
+			round_robin weighted_random weighted_round_robin)
 	endif()
 endforeach()
 # core.cmake makes it, if it makes unit tests.
