@@ -1,23 +1,16 @@
 /*
- * http.c - the collector "http": polls pages over HTTP and HTTPS with libcurl's multi interface,
- * whose sockets are watched by one epoll descriptor.
+ * http.c - the collector "http": sends the requests of a source over HTTP and HTTPS with libcurl's
+ * multi interface, whose sockets are watched by one epoll descriptor.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/queue.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "http_loop.h"
 #include "http_transfer.h"
-
-enum {
-	EVENTS_MAX = 256, /* sockets served per visit; the others keep the descriptor readable */
-	CONNECTIONS_MAX = 10000, /* kept open between polls */
-};
 
 TAILQ_HEAD(polls, poll);
 
@@ -25,33 +18,27 @@ TAILQ_HEAD(polls, poll);
 struct poll {
 	TAILQ_ENTRY(poll) entry;
 	struct polls *list;
-	struct source *source; /* NULL: closed before its targets were forgotten */
+	struct web *web; /* NULL: closed before its targets were forgotten */
 	struct cr_target *target;
-	struct http_transfer transfer;
+	struct http_transfer *transfer;  /* one for each request, sent one after the other */
+	size_t n, at;                    /* how many, and which of them is under way */
+	struct source_sample *sample;    /* of the poll that is under way; NULL: none */
 	int64_t timeout_ns, deadline_ns; /* as the target came */
 	bool is_slow;                    /* the last poll that was started ran into its deadline */
 	bool is_missed;                  /* the last poll was never started */
+	bool has_told;                   /* the log knows that values are not as they should be */
 };
 
 /* One source of the configuration. */
-struct source {
+struct web {
 	struct http_settings settings;
-	int metric[HTTP_METRICS_MAX]; /* the host's numbers; < 0: the host has no use for it */
-	CURLM *multi;
-	int epoll_fd;
-	int64_t timer_ns;    /* when libcurl wants to be called; INT64_MAX: no wish */
+	const struct cr_host *host;
+	int metric[SOURCE_METRICS_MAX]; /* the host's numbers; < 0: the host has no use for it */
+	struct http_loop loop;
 	int64_t deadline_ns; /* no poll has to end before; INT64_MAX: none is under way */
 	size_t n_running, n_running_slow;
 	struct polls idle, waiting, waiting_slow, running;
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 static void poll_move(struct poll *poll, struct polls *list)
 {
@@ -60,71 +47,20 @@ static void poll_move(struct poll *poll, struct polls *list)
 	poll->list = list;
 }
 
-/*** libcurl's sockets and timer ***/
-
-static int on_socket_change(CURL *easy, curl_socket_t fd, int what, void *user, void *unused)
-{
-	const struct source *source = user;
-	struct epoll_event event = { .data.fd = fd };
-
-	(void)easy, (void)unused;
-	if (what == CURL_POLL_REMOVE) {
-		epoll_ctl(source->epoll_fd, EPOLL_CTL_DEL, fd, &event);
-		return 0;
-	}
-	event.events = (what & CURL_POLL_IN ? (uint32_t)EPOLLIN : 0) |
-		       (what & CURL_POLL_OUT ? (uint32_t)EPOLLOUT : 0);
-	if (epoll_ctl(source->epoll_fd, EPOLL_CTL_MOD, fd, &event) < 0 && errno == ENOENT)
-		return epoll_ctl(source->epoll_fd, EPOLL_CTL_ADD, fd, &event);
-	return 0;
-}
-
-static int on_timer_change(CURLM *multi, long ms, void *user)
-{
-	struct source *source = user;
-
-	(void)multi;
-	source->timer_ns = ms < 0 ? INT64_MAX : now_ns() + (int64_t)ms * 1000000;
-	return 0;
-}
-
-static void serve_sockets(struct source *source)
-{
-	struct epoll_event events[EVENTS_MAX];
-	int n = epoll_wait(source->epoll_fd, events, EVENTS_MAX, 0), unused;
-
-	for (int i = 0; i < n; i++) {
-		uint32_t e = events[i].events;
-		int what = (e & EPOLLIN ? CURL_CSELECT_IN : 0) |
-			   (e & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
-			   (e & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
-
-		curl_multi_socket_action(source->multi, events[i].data.fd, what, &unused);
-	}
-}
-
-static void serve_timer(struct source *source)
-{
-	int unused;
-
-	if (now_ns() < source->timer_ns)
-		return;
-	source->timer_ns = INT64_MAX; /* before the call: it sets the next one */
-	curl_multi_socket_action(source->multi, CURL_SOCKET_TIMEOUT, 0, &unused);
-}
-
 /*** Polls ***/
 
 static void poll_stop(struct poll *poll)
 {
-	struct source *source = poll->source;
+	struct web *web = poll->web;
 
-	if (poll->list == &source->running) {
-		curl_multi_remove_handle(source->multi, poll->transfer.easy);
-		source->n_running--;
-		source->n_running_slow -= poll->is_slow;
+	if (poll->list == &web->running) {
+		curl_multi_remove_handle(web->loop.multi, poll->transfer[poll->at].easy);
+		web->n_running--;
+		web->n_running_slow -= poll->is_slow;
 	}
-	poll_move(poll, &source->idle);
+	source_sample_free(poll->sample);
+	poll->sample = NULL;
+	poll_move(poll, &web->idle);
 }
 
 static void poll_fail(struct poll *poll, const struct cr_round *round, enum cr_why why,
@@ -136,98 +72,198 @@ static void poll_fail(struct poll *poll, const struct cr_round *round, enum cr_w
 	round->fail(round, poll->target, why, text);
 }
 
-/* Its transfer is over, with this result. */
-static void poll_finish(struct poll *poll, const struct cr_round *round, CURLcode code)
-{
-	const struct source *source = poll->source;
-	struct http_reading reading;
+/*** What came ***/
 
-	if (http_transfer_finish(&poll->transfer, code, &reading) < 0) {
-		poll_fail(poll, round, reading.why, reading.text);
+/* A row's time, which is one of the clock on the wall; 0: now. */
+static int64_t taken_ns(const struct source_row *row)
+{
+	struct timespec ts;
+	int64_t age_ns, now;
+
+	if (row->taken_ns == 0)
+		return 0;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	age_ns = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec - row->taken_ns;
+	now = http_now_ns();
+	if (age_ns <= 0) /* the other clock is ahead of ours */
+		return 0;
+	return age_ns < now ? now - age_ns : 1;
+}
+
+static void put_row(const struct poll *poll, const struct cr_round *round,
+		    const struct source_row *row)
+{
+	const struct web *web = poll->web;
+	const char *name = row->name[0] ? row->name : NULL;
+	const int64_t taken = taken_ns(row);
+
+	if (row->is_skipped) {
+		round->skip(round, poll->target, name, row->skip_text);
 		return;
 	}
-	poll_stop(poll);
-	poll->is_slow = false;
-	for (size_t i = 0; i < HTTP_METRICS_MAX; i++)
-		if (source->metric[i] >= 0 && !isnan(reading.value[i]))
-			round->put(round, poll->target, NULL, source->metric[i], reading.value[i],
-				   0);
-	round->done(round, poll->target);
+	for (size_t i = 0; i < web->settings.source->n_metrics; i++) {
+		if (web->metric[i] < 0)
+			continue;
+		/* NaN: the host counts what cannot be true */
+		if (row->state[i] == SOURCE_FOUND || row->state[i] == SOURCE_REJECTED)
+			round->put(round, poll->target, name, web->metric[i], row->value[i], taken);
+	}
+}
+
+/* Once when something begins to be wrong with single values, and once when all is well again. */
+static void tell_notes(struct poll *poll, const struct source_sample *sample)
+{
+	const struct cr_host *host = poll->web->host;
+	const struct source_note *note = sample->note;
+	const bool has_notes = sample->n_notes > 0;
+
+	if (has_notes && !poll->has_told)
+		host->log(host, CR_WARN, "values left out target=%s row=%s text=\"%s\" others=%zu",
+			  poll->target->name, note->row[0] ? note->row : "-", note->text,
+			  sample->n_notes - 1 + sample->n_unnoted);
+	else if (!has_notes && poll->has_told)
+		host->log(host, CR_INFO, "all values are good again target=%s", poll->target->name);
+	poll->has_told = has_notes;
+}
+
+/* All requests that will be sent have been answered, or not. */
+static void poll_end(struct poll *poll, const struct cr_round *round)
+{
+	struct source_sample *sample = poll->sample;
+	const int rc = source_end(sample, poll->target->is_shared ? NULL : poll->target->name);
+
+	poll->sample = NULL;
+	for (size_t i = 0; i < sample->n_rows; i++)
+		put_row(poll, round, &sample->row[i]);
+	if (rc < 0) {
+		poll_fail(poll, round, sample->why, sample->text);
+	} else {
+		tell_notes(poll, sample);
+		poll_stop(poll);
+		poll->is_slow = false;
+		round->done(round, poll->target);
+	}
+	source_sample_free(sample);
+}
+
+/*** Its requests ***/
+
+/* Send request poll->at; false: that cannot be, and the sample knows why. */
+static bool poll_send(struct poll *poll)
+{
+	struct http_transfer *transfer = &poll->transfer[poll->at];
+	const int64_t left_ns = poll->deadline_ns - http_now_ns();
+	struct http_failure failure;
+
+	if (http_transfer_prepare(transfer, poll->target,
+				  poll->at == 0 ? poll->timeout_ns : left_ns, poll,
+				  &failure) == 0) {
+		if (curl_multi_add_handle(poll->web->loop.multi, transfer->easy) == CURLM_OK)
+			return true;
+		http_failure_set(&failure, CR_CONNECT, "libcurl does not take one more transfer");
+	}
+	source_fail(poll->sample, poll->at, failure.why, failure.text);
+	return false;
+}
+
+/* The transfer under way is over, with this result. */
+static void poll_go_on(struct poll *poll, const struct cr_round *round, CURLcode code)
+{
+	struct web *web = poll->web;
+	int rc;
+
+	curl_multi_remove_handle(web->loop.multi, poll->transfer[poll->at].easy);
+	rc = http_transfer_finish(&poll->transfer[poll->at], code, poll->sample, poll->at);
+	if (rc != -ECONNABORTED && poll->at + 1 < poll->n) {
+		poll->at++;
+		if (poll_send(poll))
+			return;
+	}
+	poll_end(poll, round);
 }
 
 static void poll_start(struct poll *poll, const struct cr_round *round)
 {
-	struct source *source = poll->source;
-	struct http_reading reading;
+	struct web *web = poll->web;
 
-	if (http_transfer_prepare(&poll->transfer, poll->target->endpoint, poll->timeout_ns, poll,
-				  &reading) < 0) {
-		poll_fail(poll, round, reading.why, reading.text);
+	poll->at = 0;
+	poll->sample = source_sample_new(web->settings.source);
+	if (!poll->sample) {
+		poll_fail(poll, round, CR_CONNECT, "no memory for one more poll");
 		return;
 	}
-	if (curl_multi_add_handle(source->multi, poll->transfer.easy) != CURLM_OK) {
-		poll_fail(poll, round, CR_CONNECT, "libcurl does not take one more transfer");
+	if (!poll_send(poll)) {
+		poll_end(poll, round);
 		return;
 	}
-	poll_move(poll, &source->running);
-	source->n_running++;
-	source->n_running_slow += poll->is_slow;
+	poll_move(poll, &web->running);
+	web->n_running++;
+	web->n_running_slow += poll->is_slow;
 }
 
 static void poll_expire(struct poll *poll, const struct cr_round *round)
 {
-	const struct source *source = poll->source;
+	const struct web *web = poll->web;
 	char text[128];
 
-	if (poll->list == &source->running) {
-		poll_finish(poll, round, CURLE_OPERATION_TIMEDOUT);
+	if (poll->list == &web->running) {
+		poll_go_on(poll, round, CURLE_OPERATION_TIMEDOUT);
 		return;
 	}
 	(void)snprintf(text, sizeof text,
 		       "not started in time: all places were taken (max_inflight is %zu)",
-		       source->settings.max_inflight);
+		       web->settings.max_inflight);
 	poll->is_missed = true;
 	poll_fail(poll, round, CR_TIMEOUT, text);
 }
 
 static void poll_free(struct poll *poll)
 {
-	if (poll->source) {
+	if (poll->web) {
 		poll_stop(poll);
 		TAILQ_REMOVE(poll->list, poll, entry);
 	}
-	http_transfer_fini(&poll->transfer);
+	for (size_t i = 0; i < poll->n; i++)
+		http_transfer_fini(&poll->transfer[i]);
+	free(poll->transfer);
 	free(poll);
 }
 
-static struct poll *poll_new(struct source *source, struct cr_target *target)
+static struct poll *poll_new(struct web *web, struct cr_target *target)
 {
+	const struct source *source = web->settings.source;
 	struct poll *poll = calloc(1, sizeof *poll);
 
 	if (!poll)
 		return NULL;
-	poll->source = source;
+	poll->transfer = calloc(source->n_requests, sizeof *poll->transfer);
+	if (!poll->transfer) {
+		free(poll);
+		return NULL;
+	}
+	poll->web = web;
 	poll->target = target;
-	http_transfer_init(&poll->transfer, &source->settings);
-	poll->list = &source->idle;
-	TAILQ_INSERT_TAIL(&source->idle, poll, entry);
+	for (; poll->n < source->n_requests; poll->n++)
+		http_transfer_init(&poll->transfer[poll->n], &web->settings,
+				   &source->request[poll->n]);
+	poll->list = &web->idle;
+	TAILQ_INSERT_TAIL(&web->idle, poll, entry);
 	return poll;
 }
 
 /*** A visit of the host ***/
 
-static void take_target(struct source *source, const struct cr_round *round,
-			struct cr_target *target)
+static void take_target(struct web *web, const struct cr_round *round, struct cr_target *target)
 {
 	struct poll *poll = target->user;
 
-	if (target->is_shared) {
+	if (target->is_shared && web->settings.source->scope == SOURCE_SERVER) {
 		round->fail(round, target, CR_VALUE,
-			    "a page of this profile is about one server: put ${host} into target");
+			    "a page of this source is about one server: put ${host} into target");
 		return;
 	}
 	if (!poll)
-		target->user = poll = poll_new(source, target);
+		target->user = poll = poll_new(web, target);
 	if (!poll) {
 		round->fail(round, target, CR_CONNECT, "no memory for one more target");
 		return;
@@ -235,9 +271,9 @@ static void take_target(struct source *source, const struct cr_round *round,
 	poll->target = target;
 	poll->deadline_ns = target->deadline_ns;
 	poll->timeout_ns = target->deadline_ns - round->now_ns;
-	if (poll->deadline_ns < source->deadline_ns)
-		source->deadline_ns = poll->deadline_ns;
-	poll_move(poll, poll->is_slow ? &source->waiting_slow : &source->waiting);
+	if (poll->deadline_ns < web->deadline_ns)
+		web->deadline_ns = poll->deadline_ns;
+	poll_move(poll, poll->is_slow ? &web->waiting_slow : &web->waiting);
 	if (poll->is_missed) { /* whoever went short comes first */
 		TAILQ_REMOVE(poll->list, poll, entry);
 		TAILQ_INSERT_HEAD(poll->list, poll, entry);
@@ -247,124 +283,109 @@ static void take_target(struct source *source, const struct cr_round *round,
 
 /* Slow ones come last and get half of the places at most, so that many dead targets cannot take
  * them all. */
-static struct poll *next_to_start(const struct source *source)
+static struct poll *next_to_start(const struct web *web)
 {
-	struct poll *poll = TAILQ_FIRST(&source->waiting);
+	struct poll *poll = TAILQ_FIRST(&web->waiting);
 
-	if (source->n_running >= source->settings.max_inflight)
+	if (web->n_running >= web->settings.max_inflight)
 		return NULL;
-	if (!poll && source->n_running_slow < (source->settings.max_inflight + 1) / 2)
-		poll = TAILQ_FIRST(&source->waiting_slow);
+	if (!poll && web->n_running_slow < (web->settings.max_inflight + 1) / 2)
+		poll = TAILQ_FIRST(&web->waiting_slow);
 	return poll;
 }
 
-static void start_waiting(struct source *source, const struct cr_round *round)
+static void start_waiting(struct web *web, const struct cr_round *round)
 {
 	struct poll *poll;
 
-	while ((poll = next_to_start(source)))
+	while ((poll = next_to_start(web)))
 		poll_start(poll, round);
 }
 
-static void finish_ended(struct source *source, const struct cr_round *round)
+static void finish_ended(struct web *web, const struct cr_round *round)
 {
 	const CURLMsg *message;
 	int unused;
 
-	while ((message = curl_multi_info_read(source->multi, &unused))) {
+	while ((message = curl_multi_info_read(web->loop.multi, &unused))) {
 		CURLcode code = message->data.result;
 		struct poll *poll = NULL;
 
 		if (message->msg != CURLMSG_DONE)
 			continue;
 		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &poll);
-		poll_finish(poll, round, code);
+		poll_go_on(poll, round, code);
 	}
 }
 
-static void expire_list(struct source *source, struct polls *list, const struct cr_round *round)
+static void expire_list(struct web *web, struct polls *list, const struct cr_round *round)
 {
-	int64_t now = now_ns();
+	int64_t now = http_now_ns();
 	struct poll *poll, *next;
 
 	for (poll = TAILQ_FIRST(list); poll; poll = next) {
 		next = TAILQ_NEXT(poll, entry);
 		if (poll->deadline_ns <= now)
 			poll_expire(poll, round);
-		else if (poll->deadline_ns < source->deadline_ns)
-			source->deadline_ns = poll->deadline_ns;
+		else if (poll->deadline_ns < web->deadline_ns)
+			web->deadline_ns = poll->deadline_ns;
 	}
 }
 
 /* Looks at all polls, but only when the earliest deadline of all has come. */
-static void expire(struct source *source, const struct cr_round *round)
+static void expire(struct web *web, const struct cr_round *round)
 {
-	if (now_ns() < source->deadline_ns)
+	if (http_now_ns() < web->deadline_ns)
 		return;
-	source->deadline_ns = INT64_MAX;
-	expire_list(source, &source->waiting, round);
-	expire_list(source, &source->waiting_slow, round);
-	expire_list(source, &source->running, round);
+	web->deadline_ns = INT64_MAX;
+	expire_list(web, &web->waiting, round);
+	expire_list(web, &web->waiting_slow, round);
+	expire_list(web, &web->running, round);
 }
 
 static int64_t http_collect(void *self, const struct cr_round *round)
 {
-	struct source *source = self;
+	struct web *web = self;
 
-	serve_sockets(source);
-	serve_timer(source);
-	finish_ended(source, round);
-	expire(source, round);
+	http_loop_serve_sockets(&web->loop);
+	http_loop_serve_timer(&web->loop);
+	finish_ended(web, round);
+	expire(web, round);
 	for (size_t i = 0; i < round->n; i++)
-		take_target(source, round, round->target[i]);
-	start_waiting(source, round);
+		take_target(web, round, round->target[i]);
+	start_waiting(web, round);
 	/* libcurl has asked for a call "in 0 ms" for what was started: it connects now */
-	serve_timer(source);
-	finish_ended(source, round);
-	if (next_to_start(source)) /* places became free at once */
-		return now_ns();
-	return source->timer_ns < source->deadline_ns ? source->timer_ns : source->deadline_ns;
+	http_loop_serve_timer(&web->loop);
+	finish_ended(web, round);
+	if (next_to_start(web)) /* places became free at once */
+		return http_now_ns();
+	return web->loop.timer_ns < web->deadline_ns ? web->loop.timer_ns : web->deadline_ns;
 }
 
 /*** An instance ***/
 
-static int open_multi(struct source *source)
+static void find_metrics(struct web *web, const struct cr_host *host)
 {
-	source->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (source->epoll_fd < 0)
-		return -errno;
-	source->multi = curl_multi_init();
-	if (!source->multi)
-		return -ENOMEM;
-	curl_multi_setopt(source->multi, CURLMOPT_SOCKETFUNCTION, on_socket_change);
-	curl_multi_setopt(source->multi, CURLMOPT_SOCKETDATA, source);
-	curl_multi_setopt(source->multi, CURLMOPT_TIMERFUNCTION, on_timer_change);
-	curl_multi_setopt(source->multi, CURLMOPT_TIMERDATA, source);
-	curl_multi_setopt(source->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_MAX);
-	return 0;
+	const struct source *source = web->settings.source;
+
+	web->host = host;
+	for (size_t i = 0; i < source->n_metrics; i++)
+		web->metric[i] = host->metric(host, source->metric[i]);
 }
 
-static void find_metrics(struct source *source, const struct cr_host *host)
+static struct web *web_new(void)
 {
-	const char *const *name = source->settings.profile->metrics;
+	struct web *web = calloc(1, sizeof *web);
 
-	for (size_t i = 0; i < HTTP_METRICS_MAX; i++)
-		source->metric[i] = *name ? host->metric(host, *name++) : -1;
-}
-
-static struct source *source_new(void)
-{
-	struct source *source = calloc(1, sizeof *source);
-
-	if (!source)
+	if (!web)
 		return NULL;
-	source->epoll_fd = -1;
-	source->timer_ns = source->deadline_ns = INT64_MAX;
-	TAILQ_INIT(&source->idle);
-	TAILQ_INIT(&source->waiting);
-	TAILQ_INIT(&source->waiting_slow);
-	TAILQ_INIT(&source->running);
-	return source;
+	web->loop.epoll_fd = -1;
+	web->deadline_ns = INT64_MAX;
+	TAILQ_INIT(&web->idle);
+	TAILQ_INIT(&web->waiting);
+	TAILQ_INIT(&web->waiting_slow);
+	TAILQ_INIT(&web->running);
+	return web;
 }
 
 /* Polls that nobody has forgotten yet keep their memory until forget(). */
@@ -375,29 +396,27 @@ static void let_go(struct polls *list)
 	while ((poll = TAILQ_FIRST(list))) {
 		poll_stop(poll);
 		TAILQ_REMOVE(poll->list, poll, entry);
-		poll->source = NULL;
+		poll->web = NULL;
 	}
 }
 
 static void http_close(void *self)
 {
-	struct source *source = self;
+	struct web *web = self;
 
-	let_go(&source->running);
-	let_go(&source->waiting);
-	let_go(&source->waiting_slow);
-	let_go(&source->idle);
-	curl_multi_cleanup(source->multi);
-	if (source->epoll_fd >= 0)
-		close(source->epoll_fd);
-	http_settings_fini(&source->settings);
-	free(source);
+	let_go(&web->running);
+	let_go(&web->waiting);
+	let_go(&web->waiting_slow);
+	let_go(&web->idle);
+	http_loop_close(&web->loop);
+	http_settings_fini(&web->settings);
+	free(web);
 	curl_global_cleanup();
 }
 
 static int http_open(const struct cr_open *in, void **self)
 {
-	struct source *source;
+	struct web *web;
 	int rc;
 
 	/* counted, and safe in any thread since libcurl 7.84 */
@@ -405,35 +424,35 @@ static int http_open(const struct cr_open *in, void **self)
 		(void)snprintf(in->err, in->err_len, "libcurl cannot be initialised");
 		return -EIO;
 	}
-	source = source_new();
-	if (!source) {
+	web = web_new();
+	if (!web) {
 		curl_global_cleanup();
 		(void)snprintf(in->err, in->err_len, "no memory");
 		return -ENOMEM;
 	}
-	rc = http_settings_init(&source->settings, in->option, in->err, in->err_len);
+	rc = http_settings_init(&web->settings, in->option, in->err, in->err_len);
 	if (rc < 0)
-		goto close_source;
-	rc = open_multi(source);
+		goto close_web;
+	rc = http_loop_open(&web->loop);
 	if (rc < 0) {
 		(void)snprintf(in->err, in->err_len, "no descriptor to watch sockets with: %s",
 			       strerrordesc_np(-rc));
-		goto close_source;
+		goto close_web;
 	}
-	find_metrics(source, in->host);
-	*self = source;
+	find_metrics(web, in->host);
+	*self = web;
 	return 0;
 
-close_source:
-	http_close(source);
+close_web:
+	http_close(web);
 	return rc;
 }
 
 static int http_fd(const void *self)
 {
-	const struct source *source = self;
+	const struct web *web = self;
 
-	return source->epoll_fd;
+	return web->loop.epoll_fd;
 }
 
 /* Not by self: the instance may have been closed before. */
@@ -446,7 +465,8 @@ static void http_forget(void *self, struct cr_target *target)
 }
 
 CR_COLLECTOR = {
-	CR_COLLECTOR_HEAD("http", "1.0", "Tomcat's status page and Jolokia, over HTTP and HTTPS"),
+	CR_COLLECTOR_HEAD("http", "2.0",
+			  "pages in JSON, XML, Prometheus' format or text, over HTTP and HTTPS"),
 	.options = http_options,
 	.open = http_open,
 	.close = http_close,

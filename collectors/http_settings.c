@@ -10,25 +10,46 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PASSWORD_MAX = 1024 };
+enum { SECRET_MAX = 4096 };
 
-enum { PROFILE, USER, PASSWORD_FILE, PATH, MAX_INFLIGHT, MAX_BODY, VERIFY_TLS, CA_FILE };
+enum {
+	SOURCE,
+	USER,
+	PASSWORD_FILE,
+	TOKEN_FILE,
+	MAX_INFLIGHT,
+	MAX_BODY,
+	VERIFY_TLS,
+	CA_FILE,
+	CERT_FILE,
+	KEY_FILE,
+	SERVER_NAME
+};
 
 const struct cr_option http_options[] = {
-	[PROFILE] = { "profile", CR_CHOICE, NULL, 0, 0, http_profile_names,
-		      "what is asked, and how the answer is read" },
-	[USER] = { "user", CR_TEXT, "", 0, 0, NULL, "user for HTTP basic authentication" },
+	[SOURCE] = { "source", CR_TEXT, NULL, 0, 0, NULL,
+		     "what is asked and how the answer is read: made of profile and the entry's "
+		     "other keys" },
+	[USER] = { "user", CR_TEXT, "", 0, 0, NULL, "user for basic or digest authentication" },
 	[PASSWORD_FILE] = { "password_file", CR_TEXT, "", 0, 0, NULL,
 			    "file whose first line is the user's password" },
-	[PATH] = { "path", CR_TEXT, "", 0, 0, NULL, "path of the page, instead of the profile's" },
+	[TOKEN_FILE] = { "token_file", CR_TEXT, "", 0, 0, NULL,
+			 "file whose first line is a bearer token" },
 	[MAX_INFLIGHT] = { "max_inflight", CR_INT, "64", 1, 4096, NULL,
 			   "polls in progress at the same time" },
-	[MAX_BODY] = { "max_body", CR_BYTES, "4MiB", 1024, 67108864, NULL,
+	[MAX_BODY] = { "max_body", CR_BYTES, "1MiB", 1024, 67108864, NULL,
 		       "largest answer that is read, unpacked" },
 	[VERIFY_TLS] = { "verify_tls", CR_BOOL, "true", 0, 0, NULL,
 			 "https: refuse a certificate that is not trusted" },
 	[CA_FILE] = { "ca_file", CR_TEXT, "", 0, 0, NULL,
 		      "https: certificates to trust, instead of the system's" },
+	[CERT_FILE] = { "cert_file", CR_TEXT, "", 0, 0, NULL,
+			"https: our own certificate, where the server wants one" },
+	[KEY_FILE] = { "key_file", CR_TEXT, "", 0, 0, NULL,
+		       "https: the key of cert_file, if it is not in there" },
+	[SERVER_NAME] = { "server_name", CR_TEXT, "", 0, 0, NULL,
+			  "https: name that the certificate has to hold, instead of the "
+			  "target's host" },
 	{ 0 },
 };
 
@@ -44,101 +65,165 @@ static int fail(char *err, size_t err_len, int code, const char *fmt, ...)
 	return code;
 }
 
-static int check_password_file(int fd, const char *path, char *err, size_t err_len)
+static int check_secret_file(int fd, const char *option, const char *path, char *err,
+			     size_t err_len)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return fail(err, err_len, -EINVAL, "password_file %s is not a plain file", path);
+		return fail(err, err_len, -EINVAL, "%s %s is not a plain file", option, path);
 	if (st.st_mode & (S_IROTH | S_IWOTH))
-		return fail(err, err_len, -EPERM,
-			    "password_file %s can be read by everybody: chmod o= %s", path, path);
+		return fail(err, err_len, -EPERM, "%s %s can be read by everybody: chmod o= %s",
+			    option, path, path);
 	return 0;
 }
 
-static int read_password(char *password, const char *path, char *err, size_t err_len)
+/* The first line of a file; secret: SECRET_MAX bytes. */
+static int read_secret(char *secret, const char *option, const char *path, char *err,
+		       size_t err_len)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
 	ssize_t n;
 
 	if (fd < 0)
-		return fail(err, err_len, -errno, "password_file %s: %s", path,
+		return fail(err, err_len, -errno, "%s %s: %s", option, path,
 			    strerrordesc_np(errno));
-	rc = check_password_file(fd, path, err, err_len);
-	n = rc < 0 ? -1 : read(fd, password, PASSWORD_MAX);
+	rc = check_secret_file(fd, option, path, err, err_len);
+	n = rc < 0 ? -1 : read(fd, secret, SECRET_MAX);
 	close(fd);
 	if (rc < 0)
 		return rc;
-	if (n < 0 || n == PASSWORD_MAX)
-		return fail(err, err_len, -EINVAL, "password_file %s cannot be read or is too long",
+	if (n < 0 || n == SECRET_MAX)
+		return fail(err, err_len, -EINVAL, "%s %s cannot be read or is too long", option,
 			    path);
-	password[n] = '\0';
-	password[strcspn(password, "\r\n")] = '\0';
-	if (!*password)
-		return fail(err, err_len, -EINVAL,
-			    "password_file %s holds no password in its first line", path);
+	secret[n] = '\0';
+	secret[strcspn(secret, "\r\n")] = '\0';
+	if (!*secret)
+		return fail(err, err_len, -EINVAL, "%s %s holds no %s in its first line", option,
+			    path, strcmp(option, "token_file") == 0 ? "token" : "password");
 	return 0;
 }
 
-static bool path_is_good(const char *path)
+static int check_readable(const char *option, const char *path, char *err, size_t err_len)
 {
-	if (*path && *path != '/')
-		return false;
-	for (; *path; path++)
-		if (*path <= ' ' || *path > '~' || *path == '#')
-			return false;
-	return true;
+	if (!*path || access(path, R_OK) == 0)
+		return 0;
+	return fail(err, err_len, -errno, "%s %s: %s", option, path, strerrordesc_np(errno));
 }
 
-static int check(const struct http_settings *settings, const char *password_file, char *err,
-		 size_t err_len)
+static int check_auth(const struct http_settings *settings, const union cr_value *option, char *err,
+		      size_t err_len)
 {
-	if (!path_is_good(settings->path))
-		return fail(err, err_len, -EINVAL,
-			    "path: \"%s\" must begin with \"/\" and hold no blanks and no \"#\"",
-			    settings->path);
-	if (!*settings->user != !*password_file)
+	const bool has_password = *option[PASSWORD_FILE].text != '\0';
+	const bool has_token = *option[TOKEN_FILE].text != '\0';
+
+	if (!*settings->user != !has_password)
 		return fail(err, err_len, -EINVAL, "user and password_file: give both or none");
 	if (strchr(settings->user, ':'))
 		return fail(err, err_len, -EINVAL, "user: \"%s\" must not hold a colon",
 			    settings->user);
-	if (*settings->ca_file && access(settings->ca_file, R_OK) < 0)
-		return fail(err, err_len, -errno, "ca_file %s: %s", settings->ca_file,
-			    strerrordesc_np(errno));
+	if (has_password && has_token)
+		return fail(err, err_len, -EINVAL,
+			    "token_file and password_file: give one of them");
+	if (!settings->source->has_auth)
+		return 0;
+	if (settings->auth == SOURCE_AUTH_BEARER && has_password)
+		return fail(err, err_len, -EINVAL, "auth: bearer needs token_file, and no user");
+	if (settings->auth != SOURCE_AUTH_BEARER && has_token)
+		return fail(err, err_len, -EINVAL, "token_file needs auth: bearer");
 	return 0;
+}
+
+static int check(const struct http_settings *settings, const union cr_value *option, char *err,
+		 size_t err_len)
+{
+	int rc = check_auth(settings, option, err, err_len);
+
+	if (rc == 0)
+		rc = check_readable("ca_file", settings->ca_file, err, err_len);
+	if (rc == 0)
+		rc = check_readable("cert_file", settings->cert_file, err, err_len);
+	if (rc == 0)
+		rc = check_readable("key_file", settings->key_file, err, err_len);
+	if (rc == 0 && *settings->key_file && !*settings->cert_file)
+		rc = fail(err, err_len, -EINVAL, "key_file needs cert_file");
+	return rc;
+}
+
+/* Where the first fault of a description is told. */
+struct told {
+	char *err;
+	size_t err_len;
+	bool is_told;
+};
+
+static void on_fault(void *user, const char *pointer, const char *text)
+{
+	struct told *told = user;
+
+	if (!told->is_told)
+		(void)snprintf(told->err, told->err_len, "%s%s%s", text, *pointer ? ", at " : "",
+			       pointer);
+	told->is_told = true;
+}
+
+static int parse_source(struct http_settings *settings, const char *json, char *err, size_t err_len)
+{
+	struct told told = { err, err_len, false };
+	const int rc = source_parse(json, &settings->source, on_fault, &told);
+
+	if (rc == -ENOMEM)
+		return fail(err, err_len, rc, "no memory");
+	if (rc == 0 && settings->source->transport != SOURCE_HTTP)
+		return fail(err, err_len, -EINVAL,
+			    "this source is read over SNMP; write plugin: snmp");
+	return rc;
+}
+
+static int read_secrets(struct http_settings *settings, const union cr_value *option, char *err,
+			size_t err_len)
+{
+	const bool has_token = *option[TOKEN_FILE].text != '\0';
+	const int i = has_token ? TOKEN_FILE : PASSWORD_FILE;
+
+	if (!*option[i].text)
+		return 0;
+	if (has_token)
+		settings->auth = SOURCE_AUTH_BEARER;
+	settings->secret = calloc(1, SECRET_MAX);
+	if (!settings->secret)
+		return fail(err, err_len, -ENOMEM, "no memory");
+	return read_secret(settings->secret, http_options[i].name, option[i].text, err, err_len);
 }
 
 int http_settings_init(struct http_settings *settings, const union cr_value *option, char *err,
 		       size_t err_len)
 {
-	const char *password_file = option[PASSWORD_FILE].text;
 	int rc;
 
 	*settings = (struct http_settings){
-		.profile = http_profile_get(option[PROFILE].num),
-		.path = option[PATH].text,
 		.user = option[USER].text,
 		.ca_file = option[CA_FILE].text,
+		.cert_file = option[CERT_FILE].text,
+		.key_file = option[KEY_FILE].text,
+		.server_name = option[SERVER_NAME].text,
 		.verify_tls = option[VERIFY_TLS].flag,
 		.max_body = (size_t)option[MAX_BODY].num,
 		.max_inflight = (size_t)option[MAX_INFLIGHT].num,
 	};
-	rc = check(settings, password_file, err, err_len);
+	rc = parse_source(settings, option[SOURCE].text, err, err_len);
 	if (rc < 0)
 		return rc;
-	settings->headers = curl_slist_append(NULL, settings->profile->accept);
-	settings->password = *settings->user ? calloc(1, PASSWORD_MAX) : NULL;
-	if (!settings->headers || (*settings->user && !settings->password))
-		return fail(err, err_len, -ENOMEM, "no memory");
-	return settings->password ? read_password(settings->password, password_file, err, err_len)
-				  : 0;
+	settings->auth = settings->source->auth;
+	rc = check(settings, option, err, err_len);
+	return rc < 0 ? rc : read_secrets(settings, option, err, err_len);
 }
 
 void http_settings_fini(struct http_settings *settings)
 {
-	curl_slist_free_all(settings->headers);
-	if (settings->password)
-		explicit_bzero(settings->password, PASSWORD_MAX);
-	free(settings->password);
+	source_free(settings->source);
+	if (settings->secret)
+		explicit_bzero(settings->secret, SECRET_MAX);
+	free(settings->secret);
 	*settings = (struct http_settings){ 0 };
 }

@@ -4,32 +4,33 @@
 
 #include <curl/curl.h>
 
-#include "http_profile.h"
+#include "source.h"
 
 /** What all targets of a source have in common. Outlives their transfers. */
 struct http_settings {
-	const struct http_profile *profile;
-	const char *path;    /* instead of the profile's; "": the profile's */
-	const char *user;    /* "": no credentials are sent */
-	char *password;      /* NULL without user */
-	const char *ca_file; /* "": the system's */
+	struct source *source;
+	const char *user;                           /* "": none */
+	char *secret;                               /* password or token; NULL: none */
+	enum source_auth auth;                      /* how it is sent */
+	const char *ca_file, *cert_file, *key_file; /* "": the system's; none; in cert_file */
+	const char *server_name;                    /* "": the target's host */
 	bool verify_tls;
-	size_t max_body;            /* bytes, unpacked */
-	size_t max_inflight;        /* polls in progress */
-	struct curl_slist *headers; /* of each request */
+	size_t max_body;     /* bytes, unpacked */
+	size_t max_inflight; /* polls in progress */
 };
 
 /** The options of the collector. */
 extern const struct cr_option http_options[];
 
 /**
- * Take the values, which have to live as long as settings, and read the password. err: one line on
- * failure. Returns 0 or a negative errno; http_settings_fini() follows in both cases.
+ * Take the values, which have to live as long as settings, parse the source and read the secret.
+ * err: one line on failure. Returns 0 or a negative errno; http_settings_fini() follows in both
+ * cases.
  */
 int http_settings_init(struct http_settings *settings, const union cr_value *option, char *err,
 		       size_t err_len);
 
-/** Frees what init took; the password is wiped. */
+/** Frees what init took; the secret is wiped. */
 void http_settings_fini(struct http_settings *settings);
 
 #endif

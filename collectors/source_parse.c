@@ -8,9 +8,9 @@
 #include "source_internal.h"
 
 const char *const source_language_keys[] = {
-	"transport", "scope",  "auth",    "help",        "requests", "method", "path",
-	"body",      "format", "headers", "ok",          "error",    "rows",   "key",
-	"skip",      "where",  "fields",  "sample_time", NULL,
+	"transport", "scope", "auth",   "help",    "requests",    "method", "path",
+	"query",     "body",  "format", "headers", "ok",          "error",  "rows",
+	"key",       "skip",  "where",  "fields",  "sample_time", NULL,
 };
 static const char *const transports[] = { "http", "snmp", NULL };
 static const char *const scopes[] = { "server", "group", NULL };

@@ -6,13 +6,13 @@
 
 #include <jansson.h>
 
-#include "source_slot.h"
+#include "source_request.h"
 
-enum { SLOTS_MAX = 256, HEADERS_MAX = 32 };
+enum { SLOTS_MAX = 256 };
 
-const char *const source_request_keys[] = { "method", "path",   "headers",     "body", "format",
-					    "ok",     "error",  "rows",        "key",  "skip",
-					    "where",  "fields", "sample_time", NULL };
+const char *const source_request_keys[] = { "method", "path",  "query",  "headers",     "body",
+					    "format", "ok",    "error",  "rows",        "key",
+					    "skip",   "where", "fields", "sample_time", NULL };
 
 static const struct source_kind *const kinds[] = {
 	[SOURCE_JSON] = &source_kind_json,
@@ -26,15 +26,8 @@ static const struct source_kind *const kinds[] = {
 static const char *const formats[] = { "json", "xml",      "prometheus", "promql",
 				       "text", "snmp-get", "snmp-table", NULL };
 
-/* A request being read: its own keys, and presets that it shares with others. */
-struct reader {
-	struct source_parser *parser;
-	const struct source_at *at, *shared_at;
-	const json_t *own, *shared;
-	struct source_request *request;
-};
-
-static const json_t *get(const struct reader *reader, const char *key, struct source_at *at)
+const json_t *source_request_get(const struct source_request_reader *reader, const char *key,
+				 struct source_at *at)
 {
 	const json_t *json = json_object_get(reader->own, key);
 
@@ -47,145 +40,10 @@ static const json_t *get(const struct reader *reader, const char *key, struct so
 	return json;
 }
 
-/*** What is sent ***/
-
-/* Only ${name} is known when a request is sent. */
-static void check_variables(struct source_parser *parser, const struct source_at *at,
-			    const char *text)
-{
-	for (; (text = strstr(text, "${")) != NULL; text += 2)
-		if (strncmp(text, "${name}", 7) != 0)
-			source_parser_fault(parser, at,
-					    "\"%.40s\": only ${name} can stand here; put other "
-					    "variables into target",
-					    text);
-}
-
-static void read_path(const struct reader *reader)
-{
-	struct source_request *request = reader->request;
-	struct source_at at;
-	const json_t *json = get(reader, "path", &at);
-	const char *text = json != NULL ? source_parser_text(reader->parser, &at, json) : "";
-
-	if (text == NULL)
-		return;
-	if (*text != '\0' && *text != '/')
-		source_parser_fault(reader->parser, &at, "path \"%.100s\" has to begin with \"/\"",
-				    text);
-	for (const char *letter = text; *letter != '\0'; letter++)
-		if (*letter <= ' ' || *letter > '~' || *letter == '#') {
-			source_parser_fault(reader->parser, &at,
-					    "path: letter %zu cannot stand in a URL; write a blank "
-					    "as %%20, \"#\" as %%23",
-					    (size_t)(letter - text) + 1);
-			break;
-		}
-	check_variables(reader->parser, &at, text);
-	request->path = source_parser_copy(reader->parser, text);
-}
-
-static void read_method(const struct reader *reader)
-{
-	static const char *const methods[] = { "GET", "POST", NULL };
-	struct source_request *request = reader->request;
-	struct source_at at;
-	const json_t *json = get(reader, "body", &at);
-	const char *text = json != NULL ? source_parser_text(reader->parser, &at, json) : NULL;
-	int method = text != NULL;
-
-	if (text != NULL) {
-		check_variables(reader->parser, &at, text);
-		request->body = source_parser_copy(reader->parser, text);
-	}
-	json = get(reader, "method", &at);
-	if (json != NULL)
-		method = source_parser_word(reader->parser, &at, json, methods);
-	if (method == 0 && request->body != NULL)
-		source_parser_fault(reader->parser, &at, "a GET has no body; write POST");
-	request->method = source_parser_copy(reader->parser, methods[method > 0]);
-}
-
-static void add_header(const struct reader *reader, const char *name, const char *value)
-{
-	struct source_request *request = reader->request;
-	struct source_header *header = &request->header[request->n_headers++];
-
-	header->name = source_parser_copy(reader->parser, name);
-	header->value = source_parser_copy(reader->parser, value);
-}
-
-static bool has_header(const struct source_request *request, const char *name)
-{
-	for (size_t i = 0; i < request->n_headers; i++)
-		if (request->header[i].name != NULL &&
-		    strcasecmp(request->header[i].name, name) == 0)
-			return true;
-	return false;
-}
-
-static void check_header(const struct reader *reader, const struct source_at *at, const char *name,
-			 const char *value)
-{
-	static const char *const never[] = { "Host", "Content-Length", "Transfer-Encoding",
-					     "Connection", "Accept-Encoding" };
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789-_";
-
-	if (*name == '\0' || name[strspn(name, letters)] != '\0')
-		source_parser_fault(reader->parser, at, "\"%.64s\" is no name of a header", name);
-	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
-		if (strcasecmp(name, never[i]) == 0)
-			source_parser_fault(reader->parser, at, "%s is not yours to set", never[i]);
-	if (strcasecmp(name, "Authorization") == 0 || strcasecmp(name, "Cookie") == 0)
-		source_parser_fault(reader->parser, at,
-				    "a secret does not stand here; use user and password_file, or "
-				    "token_file");
-	for (const char *letter = value; *letter != '\0'; letter++)
-		if ((unsigned char)*letter < ' ' || *letter == 127) {
-			source_parser_fault(reader->parser, at,
-					    "a header is one line of printable letters");
-			break;
-		}
-	check_variables(reader->parser, at, value);
-}
-
-static void read_headers(const struct reader *reader)
-{
-	struct source_request *request = reader->request;
-	struct source_at at;
-	const json_t *json = get(reader, "headers", &at);
-	const char *name;
-	json_t *value;
-
-	request->header =
-		source_parser_array(reader->parser, HEADERS_MAX + 2, sizeof *request->header);
-	if (request->header == NULL)
-		return;
-	if (json != NULL && source_parser_map(reader->parser, &at, json, "headers", NULL)) {
-		json_object_foreach((json_t *)(uintptr_t)json, name, value)
-		{
-			const struct source_at here = { &at, name, 0 };
-			const char *text = source_parser_text(reader->parser, &here, value);
-
-			if (text == NULL || request->n_headers == HEADERS_MAX)
-				continue;
-			check_header(reader, &here, name, text);
-			add_header(reader, name, text);
-		}
-		if (json_object_size(json) > HEADERS_MAX)
-			source_parser_fault(reader->parser, &at, "more than %d headers",
-					    HEADERS_MAX);
-	}
-	if (request->parts->kind->accept != NULL && !has_header(request, "Accept"))
-		add_header(reader, "Accept", request->parts->kind->accept);
-	if (request->body != NULL && !has_header(request, "Content-Type"))
-		add_header(reader, "Content-Type", "application/json");
-}
-
 /*** What is read ***/
 
-static struct source_slot *new_slot(const struct reader *reader, const struct source_at *at)
+static struct source_slot *new_slot(const struct source_request_reader *reader,
+				    const struct source_at *at)
 {
 	struct source_parts *parts = reader->request->parts;
 
@@ -196,8 +54,8 @@ static struct source_slot *new_slot(const struct reader *reader, const struct so
 }
 
 /* The things under key, one or a list: a slot each. Returns whether one is optional. */
-static bool read_slots(const struct reader *reader, const struct source_at *at, const json_t *json,
-		       const struct source_slot_want *want, size_t metric)
+static bool read_slots(const struct source_request_reader *reader, const struct source_at *at,
+		       const json_t *json, const struct source_slot_want *want, size_t metric)
 {
 	bool is_optional = false;
 
@@ -217,11 +75,12 @@ static bool read_slots(const struct reader *reader, const struct source_at *at, 
 	return is_optional;
 }
 
-static bool read_role(const struct reader *reader, const char *key, enum source_role role)
+static bool read_role(const struct source_request_reader *reader, const char *key,
+		      enum source_role role)
 {
 	const struct source_slot_want want = { role, reader->request->parts->kind, "_seconds" };
 	struct source_at at;
-	const json_t *json = get(reader, key, &at);
+	const json_t *json = source_request_get(reader, key, &at);
 
 	if (json == NULL)
 		return false;
@@ -229,8 +88,8 @@ static bool read_role(const struct reader *reader, const char *key, enum source_
 	return true;
 }
 
-static void read_field(const struct reader *reader, const struct source_at *at, const char *name,
-		       const json_t *json)
+static void read_field(const struct source_request_reader *reader, const struct source_at *at,
+		       const char *name, const json_t *json)
 {
 	const struct source_slot_want want = { SOURCE_ROLE_FIELD, reader->request->parts->kind,
 					       name };
@@ -250,10 +109,10 @@ static void read_field(const struct reader *reader, const struct source_at *at, 
 			source_parser_copy(reader->parser, parts->slot[first].where);
 }
 
-static bool read_fields(const struct reader *reader)
+static bool read_fields(const struct source_request_reader *reader)
 {
 	struct source_at at;
-	const json_t *json = get(reader, "fields", &at);
+	const json_t *json = source_request_get(reader, "fields", &at);
 	const char *name;
 	json_t *value;
 
@@ -270,12 +129,12 @@ static bool read_fields(const struct reader *reader)
 	return json_object_size(json) > 0;
 }
 
-static void read_rows(const struct reader *reader)
+static void read_rows(const struct source_request_reader *reader)
 {
 	struct source_request *request = reader->request;
 	struct source_parts *parts = request->parts;
 	struct source_at at;
-	const json_t *rows = get(reader, "rows", &at), *key;
+	const json_t *rows = source_request_get(reader, "rows", &at), *key;
 	const char *text = NULL;
 
 	if (rows != NULL && !parts->kind->has_rows_selector)
@@ -286,7 +145,7 @@ static void read_rows(const struct reader *reader)
 		text = source_parser_text(reader->parser, &at, rows);
 	if (text != NULL)
 		parts->rows = source_slot_compile(reader->parser, &at, parts->kind, text);
-	key = get(reader, "key", &at);
+	key = source_request_get(reader, "key", &at);
 	if (key == NULL && (rows != NULL || parts->kind == &source_kind_snmp_table))
 		source_parser_fault(reader->parser, reader->at,
 				    "key is missing: which value names the server of a row");
@@ -301,12 +160,12 @@ static void read_rows(const struct reader *reader)
 }
 
 /* A key of series is a label, not a series. */
-static void check_labels(const struct reader *reader)
+static void check_labels(const struct source_request_reader *reader)
 {
 	const struct source_parts *parts = reader->request->parts;
 	struct source_at at;
 
-	(void)get(reader, "key", &at);
+	(void)source_request_get(reader, "key", &at);
 	for (size_t i = 0; i < parts->n_slots; i++)
 		if (parts->slot[i].role == SOURCE_ROLE_KEY && parts->slot[i].where != NULL &&
 		    strchr(parts->slot[i].where, '{') != NULL)
@@ -316,7 +175,7 @@ static void check_labels(const struct reader *reader)
 
 /*** SNMP ***/
 
-static size_t oid_index(const struct reader *reader, const struct source_oid *oid)
+static size_t oid_index(const struct source_request_reader *reader, const struct source_oid *oid)
 {
 	struct source_request *request = reader->request;
 	struct source_oid *to;
@@ -334,7 +193,7 @@ static size_t oid_index(const struct reader *reader, const struct source_oid *oi
 	return request->n_oids++;
 }
 
-static void collect_oids(const struct reader *reader)
+static void collect_oids(const struct source_request_reader *reader)
 {
 	struct source_request *request = reader->request;
 	const struct source_parts *parts = request->parts;
@@ -350,15 +209,14 @@ static void collect_oids(const struct reader *reader)
 }
 
 /* Keys that mean nothing to SNMP. */
-static void refuse_http_keys(const struct reader *reader)
+static void refuse_http_keys(const struct source_request_reader *reader)
 {
-	static const char *const keys[] = {
-		"method", "path", "headers", "body", "ok", "error", NULL
-	};
+	static const char *const keys[] = { "method", "path", "query", "headers",
+					    "body",   "ok",   "error", NULL };
 	struct source_at at;
 
 	for (size_t i = 0; keys[i] != NULL; i++)
-		if (get(reader, keys[i], &at) != NULL)
+		if (source_request_get(reader, keys[i], &at) != NULL)
 			source_parser_fault(reader->parser, &at,
 					    "%s is for HTTP; remove it from an SNMP source",
 					    keys[i]);
@@ -366,11 +224,11 @@ static void refuse_http_keys(const struct reader *reader)
 
 /*** All of it ***/
 
-static bool read_format(const struct reader *reader)
+static bool read_format(const struct source_request_reader *reader)
 {
 	struct source_request *request = reader->request;
 	struct source_at at;
-	const json_t *json = get(reader, "format", &at);
+	const json_t *json = source_request_get(reader, "format", &at);
 	int format = -1;
 
 	if (json != NULL)
@@ -389,7 +247,7 @@ static bool read_format(const struct reader *reader)
 	return request->parts->slot != NULL;
 }
 
-static void read_answer(const struct reader *reader)
+static void read_answer(const struct source_request_reader *reader)
 {
 	bool has_time, has_fields;
 
@@ -413,7 +271,7 @@ void source_parser_request(struct source_parser *parser, const struct source_at 
 			   const json_t *own, const struct source_at *shared_at,
 			   const json_t *shared, struct source_request *request)
 {
-	const struct reader reader = { parser, at, shared_at, own, shared, request };
+	const struct source_request_reader reader = { parser, at, shared_at, own, shared, request };
 
 	if (!read_format(&reader))
 		return;
@@ -423,9 +281,7 @@ void source_parser_request(struct source_parser *parser, const struct source_at 
 		collect_oids(&reader);
 		return;
 	}
-	read_path(&reader);
-	read_method(&reader);
-	read_headers(&reader);
+	source_request_read_http(&reader);
 }
 
 void source_request_fini(struct source_request *request)

@@ -102,6 +102,7 @@ const char *words_why(enum cr_why why)
 	entry("jvm_heap_used_bytes", "heap in use, garbage included") \
 	entry("jvm_heap_available_bytes", "maximum heap minus heap in use") \
 	entry("jvm_heap_free_after_gc_bytes", "maximum heap minus what the last collection kept") \
+	entry("jvm_heap_used_after_gc_bytes", "heap that the last collection kept") \
 	entry("jvm_heap_free_ratio", "available heap as a share of the maximum, 0 .. 1") \
 	entry("busy_threads", "request threads at work") \
 	entry("max_threads", "request threads that there can be") \

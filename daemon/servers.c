@@ -17,9 +17,13 @@
 #define WEIGHT_MAX      100
 
 static const char *const heap_names[HEAP_COUNT] = {
-	[HEAP_FREE] = "jvm_heap_free_bytes",           [HEAP_USED] = "jvm_heap_used_bytes",
-	[HEAP_SIZE] = "jvm_heap_size_bytes",           [HEAP_MAX] = "jvm_heap_max_bytes",
+	[HEAP_FREE] = "jvm_heap_free_bytes",
+	[HEAP_USED] = "jvm_heap_used_bytes",
+	[HEAP_SIZE] = "jvm_heap_size_bytes",
+	[HEAP_MAX] = "jvm_heap_max_bytes",
 	[HEAP_AVAILABLE] = "jvm_heap_available_bytes",
+	[HEAP_USED_AFTER_GC] = "jvm_heap_used_after_gc_bytes",
+	[HEAP_FREE_AFTER_GC] = "jvm_heap_free_after_gc_bytes",
 };
 
 static int compare_names(const void *a, const void *b)

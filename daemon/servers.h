@@ -108,7 +108,8 @@ size_t servers_count(struct servers *servers);
  * Copy one server's state, derived metrics filled in. Derivation in this order, each only where the
  * value is missing or older than its parts; a derived value has the oldest time of its parts:
  *   jvm_heap_free_bytes = max(0, size - used); jvm_heap_used_bytes = max(0, size - free);
- *   jvm_heap_available_bytes = max(0, (max, or size if max is unknown) - used).
+ *   jvm_heap_available_bytes = max(0, (max, or size if max is unknown) - used);
+ *   jvm_heap_free_after_gc_bytes = max(0, (max, or size if max is unknown) - used after gc).
  * Returns false if index is out of range. [main]
  */
 bool servers_get(struct servers *servers, size_t index, struct servers_entry *out);

@@ -80,6 +80,8 @@ static void copy_server(const struct server *server, struct servers_entry *out)
 
 bool servers_get(struct servers *servers, size_t index, struct servers_entry *out)
 {
+	size_t whole;
+
 	if (index >= servers->n)
 		return false;
 	pthread_mutex_lock(&servers->lock);
@@ -88,6 +90,8 @@ bool servers_get(struct servers *servers, size_t index, struct servers_entry *ou
 
 	derive(out, HEAP_FREE, HEAP_SIZE, HEAP_USED);
 	derive(out, HEAP_USED, HEAP_SIZE, HEAP_FREE);
-	derive(out, HEAP_AVAILABLE, isnan(out->value[HEAP_MAX]) ? HEAP_SIZE : HEAP_MAX, HEAP_USED);
+	whole = isnan(out->value[HEAP_MAX]) ? HEAP_SIZE : HEAP_MAX;
+	derive(out, HEAP_AVAILABLE, whole, HEAP_USED);
+	derive(out, HEAP_FREE_AFTER_GC, whole, HEAP_USED_AFTER_GC);
 	return true;
 }

@@ -8,7 +8,16 @@
 #include "servers_operator.h"
 
 /** The metrics of the derivations, at fixed places. */
-enum { HEAP_FREE, HEAP_USED, HEAP_SIZE, HEAP_MAX, HEAP_AVAILABLE, HEAP_COUNT };
+enum {
+	HEAP_FREE,
+	HEAP_USED,
+	HEAP_SIZE,
+	HEAP_MAX,
+	HEAP_AVAILABLE,
+	HEAP_USED_AFTER_GC,
+	HEAP_FREE_AFTER_GC,
+	HEAP_COUNT
+};
 
 /** One value of one metric. */
 struct sample {

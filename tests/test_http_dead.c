@@ -10,6 +10,7 @@
 
 #include "lab/collector_host.h"
 #include "lab/fake_http.h"
+#include "lab/lab_open.h"
 
 enum { LOOKUP_MS = 1500 };
 
@@ -44,7 +45,7 @@ static void open_host(const char *max_inflight)
 	const char *settings[] = { "profile=tomcat-status", max_inflight, NULL };
 	char err[512];
 
-	host = collector_host_open(&cr_collector_1, "src", settings, err, sizeof err);
+	host = lab_open(&cr_collector_1, "src", settings, err, sizeof err);
 	cr_assert(host, "%s", err);
 }
 

@@ -197,6 +197,24 @@ Test(servers, derives_heap_figures_in_the_fixed_order)
 	}
 }
 
+Test(servers, derives_what_is_free_after_a_collection_from_the_maximum_and_else_the_size)
+{
+	struct servers *servers = make(NULL);
+	const int size = servers_metric(servers, "jvm_heap_size_bytes");
+	const int max = servers_metric(servers, "jvm_heap_max_bytes");
+	const int kept = servers_metric(servers, "jvm_heap_used_after_gc_bytes");
+	const size_t free_at = (size_t)servers_metric(servers, "jvm_heap_free_after_gc_bytes");
+
+	servers_put(servers, "ms1", kept, 1 * GIB, 20);
+	cr_expect(isnan(entry_of(servers, "ms1").value[free_at]));
+	servers_put(servers, "ms1", size, 4 * GIB, 10);
+	cr_expect_eq(entry_of(servers, "ms1").value[free_at], 3 * GIB);
+	servers_put(servers, "ms1", max, 8 * GIB, 30);
+	cr_expect_eq(entry_of(servers, "ms1").value[free_at], 7 * GIB);
+	cr_expect_eq(entry_of(servers, "ms1").taken_ns[free_at], 20);
+	servers_free(servers);
+}
+
 Test(servers, knows_a_metric_by_its_name_once)
 {
 	struct servers *servers = make(NULL);

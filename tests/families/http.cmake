@@ -3,18 +3,18 @@ pkg_check_modules(microhttpd REQUIRED IMPORTED_TARGET libmicrohttpd)
 add_executable(heapd lab/heapd.c)
 target_link_libraries(heapd PRIVATE callrouter_flags PkgConfig::microhttpd Threads::Threads)
 
-set(http_collector collectors/http.c collectors/http_transfer.c collectors/http_settings.c
-	collectors/http_profile.c collectors/jolokia.c collectors/tomcat_status.c)
-set(http_libs PkgConfig::libcurl PkgConfig::expat PkgConfig::jansson)
-set(http_lab tests/lab/fake_http.c tests/lab/collector_host.c core/option.c core/text.c core/err.c
-	core/words.c)
-unit_test(http SOURCES ${http_collector} ${http_lab} LIBS ${http_libs})
-unit_test(http_dead SOURCES ${http_collector} ${http_lab} LIBS ${http_libs})
-unit_test(http_profile SOURCES collectors/http_profile.c collectors/jolokia.c
-	collectors/tomcat_status.c LIBS PkgConfig::expat PkgConfig::jansson)
-if(TARGET test_http_profile)
-	target_compile_definitions(test_http_profile PRIVATE
-		TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
-endif()
+set(http_collector collectors/http.c collectors/http_loop.c collectors/http_transfer.c
+	collectors/http_url.c collectors/http_settings.c)
+set(http_lab tests/lab/fake_http.c tests/lab/collector_host.c tests/lab/lab_profile.c
+	tests/lab/lab_open.c)
+set(http_tests http http_auth http_dead http_requests)
+foreach(name ${http_tests})
+	if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/test_${name}.c)
+		unit_test(${name} SOURCES ${http_collector} ${http_lab}
+			LIBS source_yaml source PkgConfig::libcurl)
+		target_compile_definitions(test_${name} PRIVATE
+			LAB_PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles")
+	endif()
+endforeach()
 
 scene_test(http TIMEOUT 180)

@@ -17,7 +17,7 @@ endforeach()
 
 add_executable(weblogic_agent lab/weblogic_agent.c)
 target_link_libraries(weblogic_agent PRIVATE callrouter_flags)
-add_executable(poll_once lab/poll_once.c lab/collector_host.c lab/lab_profile.c)
+add_executable(poll_once lab/poll_once.c lab/collector_host.c lab/lab_profile.c lab/lab_open.c)
 target_link_libraries(poll_once PRIVATE callrouter_flags source_yaml source core ${CMAKE_DL_LIBS})
 target_compile_definitions(poll_once PRIVATE
 	LAB_PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles")

@@ -7,12 +7,13 @@
  * preset 1000. Prints "ROW METRIC VALUE" lines ("-" without a row); log lines and errors go to
  * standard error. Status: 0 good, 1 the poll failed, 2 it could not be tried.
  */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "collector_host.h"
+#include "lab_open.h"
 
 static const char *const why_words[] = { "?",     "timeout", "connect", "auth",
 					 "reply", "absent",  "value" };
@@ -46,6 +47,18 @@ static int show(const struct collector_host *host, int target)
 	return poll->state == COLLECTOR_GOOD && collector_host_fault(host) == NULL ? 0 : 1;
 }
 
+static struct collector_host *load(const char *path, const char *const *settings, char *err,
+				   size_t err_len)
+{
+	void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	const struct cr_collector *collector = object ? dlsym(object, "cr_collector_1") : NULL;
+
+	if (collector)
+		return lab_open(collector, "poll_once", settings, err, err_len);
+	snprintf(err, err_len, "%s", dlerror());
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = NULL;
@@ -67,8 +80,7 @@ int main(int argc, char **argv)
 		}
 	if (argc - optind < 2 || timeout_ms <= 0)
 		return usage();
-	host = collector_host_load(argv[optind], "poll_once",
-				   (const char *const *)argv + optind + 2, err, sizeof err);
+	host = load(argv[optind], (const char *const *)argv + optind + 2, err, sizeof err);
 	if (host == NULL) {
 		fprintf(stderr, "%s\n", err);
 		return 2;

@@ -1,0 +1,27 @@
+/* http_url.h - the URL of one request, and failures in words. */
+#ifndef CR_COLLECTORS_HTTP_URL_H
+#define CR_COLLECTORS_HTTP_URL_H
+
+#include <curl/curl.h>
+
+#include <callrouter/plugin.h>
+
+/** Why a transfer cannot be, or has failed. */
+struct http_failure {
+	enum cr_why why;
+	char text[224];
+};
+
+/** Fill why and text; returns -EPROTO. [any] */
+int http_failure_set(struct http_failure *failure, enum cr_why why, const char *fmt, ...)
+	CR_PRINTF(3, 4);
+
+/**
+ * endpoint's URL with page (path and query; may be "") behind its path; NULL with failure. Freed by
+ * curl_free(). server_name: "" or what https has to find in the certificate; *connect_to: then the
+ * list for CURLOPT_CONNECT_TO, caller's. [any]
+ */
+char *http_url_make(const char *endpoint, const char *page, const char *server_name,
+		    struct curl_slist **connect_to, struct http_failure *failure);
+
+#endif
