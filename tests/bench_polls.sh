@@ -1,0 +1,163 @@
+#!/bin/bash
+# bench_polls.sh - what polling thousands of targets costs, beside bare loops of the same libraries:
+# ./run bench --polls. All of it on the loopback device; nothing here judges, it prints.
+#
+#	bench_polls.sh [--targets N] [--seconds S] [--rounds R] [--only SCENARIO] [--json]
+. "$(dirname "$0")/scenes/lib.sh"
+. "$(dirname "$0")/scenes/cluster.sh"
+
+targets=5000 # of each kind
+seconds=10   # of each measurement
+rounds=1
+only=
+json=
+while [ $# -gt 0 ]; do
+	case $1 in
+	--targets) targets=$2 && shift ;;
+	--seconds) seconds=$2 && shift ;;
+	--rounds) rounds=$2 && shift ;;
+	--only) only=$2 && shift ;;
+	--json) json=1 ;;
+	*) echo "bench_polls.sh: unknown option $1" >&2 && exit 2 ;;
+	esac
+	shift
+done
+
+interval_ms=2000
+timeout_ms=500
+delay_ms=300 # of the slow ones
+warm_ms=6000 # three rounds: connections are made, the dead have been found out
+lab=$BUILD/lab
+real_time=()
+if [ "$(id -u)" -eq 0 ] && chrt -f 10 true 2>/dev/null; then
+	real_time=(chrt -f 10)
+fi
+ulimit -n "$(ulimit -Hn)"
+
+scene_begin bench_polls
+(umask 077 && echo public >"$SCENE/community")
+closed=$(scene_port)
+
+# start_responders MUTE SLOW: percent of the targets; ports in $snmp_port and $http_port.
+start_responders()
+{
+	local kind
+
+	snmp_port=$(scene_port)
+	http_port=$(scene_port)
+	for kind in snmp http; do
+		scene_spawn $kind "${real_time[@]}" "$lab/${kind}_responder" --mute "$1" --slow "$2" \
+			--delay $delay_ms --port "$([ $kind = snmp ] && echo "$snmp_port" || echo "$http_port")"
+		scene_wait 10 "grep -q ^ready '$SCENE/$kind.log'"
+		: >"$SCENE/$kind.log"
+	done
+}
+
+# servers LETTER FIRST PORT DEAD: half of the dead are not there at all, the others are mute.
+servers()
+{
+	awk -v letter="$1" -v first="$2" -v port="$3" -v gone=$(($4 / 2)) -v n="$targets" \
+		-v closed="$closed" 'BEGIN {
+		for (i = 0; i < n; i++) {
+			k = first + i
+			printf "  - { name: %s%d, address: \"127.%d.%d.%d:%d\" }\n", letter, i, 1 + k / 62500,
+				int(k / 250) % 250, 1 + k % 250, i % 100 < gone ? closed : port
+		}
+	}'
+}
+
+names()
+{
+	awk -v letter="$1" -v n="$targets" 'BEGIN { for (i = 0; i < n; i++) printf "%s%s%d", i ? ", " : "", letter, i }'
+}
+
+jvm=.1.3.6.1.4.1.42.2.145.3.163.1.1.2
+snmp_source='{"transport":"snmp","format":"snmp-get","fields":{'$(
+	for field in used:11 size:12 max:13; do
+		printf '"jvm_heap_%s_bytes":{"select":"%s.%s.0","undefined":["negative","zero"]},' \
+			"${field%:*}" $jvm "${field#*:}"
+	done | sed 's/,$//'
+)'}}'
+http_source='{"scope":"server","path":"/jolokia/read/java.lang:type=Memory/HeapMemoryUsage","format":"json","ok":{"select":"/status","equals":"200"},"error":"/error","fields":{"jvm_heap_used_bytes":{"select":"/value/used","undefined":"negative"},"jvm_heap_size_bytes":{"select":"/value/committed","undefined":"negative"},"jvm_heap_max_bytes":{"select":"/value/max","undefined":"negative","optional":"true"}}}'
+
+# configure SNMP HTTP DEAD: which kinds are polled.
+configure()
+{
+	echo "cluster: many"
+	echo "servers:"
+	[ "$1" = 0 ] || servers a 0 "$snmp_port" "$3"
+	[ "$2" = 0 ] || servers b "$targets" "$http_port" "$3"
+	echo "collectors:"
+	[ "$1" = 0 ] || echo "  - { name: snmp, plugin: snmp, source: '$snmp_source', target: \"udp:\${host}:\${port}\", community_file: community, interval: ${interval_ms}ms, timeout: ${timeout_ms}ms, servers: [$(names a)] }"
+	[ "$2" = 0 ] || echo "  - { name: http, plugin: http, source: '$http_source', target: \"http://\${host}:\${port}\", interval: ${interval_ms}ms, timeout: ${timeout_ms}ms, servers: [$(names b)] }"
+	echo "services:"
+	[ "$1" = 0 ] || echo "  - { name: snmp, router: heap_free, servers: [$(names a)] }"
+	[ "$2" = 0 ] || echo "  - { name: http, router: heap_free, servers: [$(names b)] }"
+}
+
+# figures: of the sources, and when they were true.
+figures()
+{
+	ctl servers --json | jq -c --argjson now "$(scene_now_ms)" '{now: $now, sources: [.sources[]
+		| {name: (.name // .source), polls, good, failed, skipped, latency_ms, in_flight}]}'
+}
+
+# measure NAME SNMP HTTP DEAD SLOW: one callrouterd; one line of JSON to $SCENE/results.
+measure()
+{
+	local name=$1 before after probe
+
+	[ -z "$only" ] || [ "$only" = "$name" ] || return 0
+	rm -rf "$SCENE/run" "$SCENE/state" "$SCENE/plugins.d"
+	cluster_begin
+	start_responders "$4" "$5"
+	configure "$2" "$3" "$4" >"$CONFIG"
+	scene_spawn callrouterd "${real_time[@]}" "$DAEMON" -c "$CONFIG" --run-dir "$SCENE/run" \
+		--state-dir "$SCENE/state" --plugins-dir "$SCENE/plugins.d" --log-level error
+	scene_wait 20 "[ -e '$SCENE/run/snapshot.1' ]"
+	sleep "$((warm_ms / 1000)).$((warm_ms % 1000))"
+	before=$(figures)
+	if [ -n "${PERF:-}" ]; then
+		perf record -q -F 499 -g -o "$PERF.$name" -p "$(scene_pid callrouterd)" -- sleep 5 >&2
+	fi
+	probe=$("$lab/poll_probe" "$SCENE/run" "$(scene_pid callrouterd)" $((seconds * 1000)) "$4")
+	after=$(figures)
+	jq -n -c --arg name "$name" --argjson before "$before" --argjson after "$after" \
+		--argjson probe "$probe" --argjson targets $((targets * ($2 + $3))) '
+		{what: $name, $targets, $probe, sources: [range($after.sources | length) as $i
+			| $after.sources[$i] + {per_s: (($after.sources[$i].polls - $before.sources[$i].polls)
+				/ ($after.now - $before.now) * 1000)}]}
+		| .polls_per_s = ([.sources[].per_s] | add)' >>"$SCENE/results"
+	scene_kill callrouterd TERM
+	scene_kill snmp TERM
+	scene_kill http TERM
+	[ ! -s "$SCENE/callrouterd.log" ] || sed 's/^/callrouterd: /' "$SCENE/callrouterd.log" | head -n 20 >&2
+}
+
+# bare KIND FIRST
+bare()
+{
+	[ -z "$only" ] || [ "$only" = "bare_$1" ] || return 0
+	start_responders 0 0
+	"${real_time[@]}" "$lab/bare_$1" --port "$([ "$1" = snmp ] && echo "$snmp_port" || echo "$http_port")" \
+		--targets "$targets" --first "$2" --interval $interval_ms --warm $warm_ms \
+		--measure $((seconds * 1000)) | jq -c --arg name "bare_$1" '{what: $name} + .' >>"$SCENE/results"
+	scene_kill snmp TERM
+	scene_kill http TERM
+}
+
+for ((round = 0; round < rounds; round++)); do
+	bare snmp 0
+	measure snmp 1 0 0 0
+	measure snmp_faults 1 0 10 5
+	bare http "$targets"
+	measure http 0 1 0 0
+	measure http_faults 0 1 10 5
+	measure both 1 1 0 0
+	measure both_faults 1 1 10 5
+done
+if [ -n "$json" ]; then
+	cat "$SCENE/results"
+	exit
+fi
+cat "$SCENE/results" >&2
