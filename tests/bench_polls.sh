@@ -107,7 +107,7 @@ measure()
 {
 	local name=$1 before after probe
 
-	[ -z "$only" ] || [ "$only" = "$name" ] || return 0
+	[ -z "$only" ] || [[ $name == $only ]] || return 0
 	rm -rf "$SCENE/run" "$SCENE/state" "$SCENE/plugins.d"
 	cluster_begin
 	start_responders "$4" "$5"
@@ -134,23 +134,27 @@ measure()
 	[ ! -s "$SCENE/callrouterd.log" ] || sed 's/^/callrouterd: /' "$SCENE/callrouterd.log" | head -n 20 >&2
 }
 
-# bare KIND FIRST
+# bare NAME KIND FIRST [OPTION...]
 bare()
 {
-	[ -z "$only" ] || [ "$only" = "bare_$1" ] || return 0
+	local name=$1 kind=$2 first=$3
+
+	shift 3
+	[ -z "$only" ] || [[ $name == $only ]] || return 0
 	start_responders 0 0
-	"${real_time[@]}" "$lab/bare_$1" --port "$([ "$1" = snmp ] && echo "$snmp_port" || echo "$http_port")" \
-		--targets "$targets" --first "$2" --interval $interval_ms --warm $warm_ms \
-		--measure $((seconds * 1000)) | jq -c --arg name "bare_$1" '{what: $name} + .' >>"$SCENE/results"
+	"${real_time[@]}" "$lab/bare_$kind" "$@" --port "$([ "$kind" = snmp ] && echo "$snmp_port" || echo "$http_port")" \
+		--targets "$targets" --first "$first" --interval $interval_ms --warm $warm_ms \
+		--measure $((seconds * 1000)) | jq -c --arg name "$name" '{what: $name} + .' >>"$SCENE/results"
 	scene_kill snmp TERM
 	scene_kill http TERM
 }
 
 for ((round = 0; round < rounds; round++)); do
-	bare snmp 0
+	bare bare_snmp snmp 0
 	measure snmp 1 0 0 0
 	measure snmp_faults 1 0 10 5
-	bare http "$targets"
+	bare bare_http http "$targets"
+	bare bare_http_shared http "$targets" --share 128
 	measure http 0 1 0 0
 	measure http_faults 0 1 10 5
 	measure both 1 1 0 0

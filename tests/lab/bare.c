@@ -26,6 +26,7 @@ bool bare_read(struct bare *bare, int argc, char **argv)
 	static const struct option known[] = { { "port", required_argument, NULL, 'p' },
 					       { "targets", required_argument, NULL, 'n' },
 					       { "first", required_argument, NULL, 'f' },
+					       { "share", required_argument, NULL, 's' },
 					       { "interval", required_argument, NULL, 'i' },
 					       { "warm", required_argument, NULL, 'w' },
 					       { "measure", required_argument, NULL, 'm' },
@@ -49,6 +50,9 @@ bool bare_read(struct bare *bare, int argc, char **argv)
 		case 'f':
 			bare->first = (uint32_t)value;
 			break;
+		case 's':
+			bare->share = (uint32_t)value;
+			break;
 		case 'i':
 			bare->interval_ns = value * MS;
 			break;
@@ -70,7 +74,8 @@ bool bare_read(struct bare *bare, int argc, char **argv)
 	if (bare->port > 0 && bare->n > 0 && bare->interval_ns > 0 && optind == argc)
 		return true;
 	fprintf(stderr,
-		"usage: %s --port P --targets N [--first I] [--interval MS] [--warm MS] "
+		"usage: %s --port P --targets N [--first I] [--share N] [--interval MS] [--warm "
+		"MS] "
 		"[--measure MS]\n",
 		argv[0]);
 	return false;

@@ -13,6 +13,7 @@
 struct bare {
 	uint16_t port;
 	uint32_t first, n; /* targets: see responder_address() */
+	uint32_t share;    /* bare_http: targets in one multi handle; 0: all, as curl comes */
 	int64_t interval_ns, warm_ns, measure_ns;
 	/* the course of it */
 	int64_t began_ns, cpu_ns;
@@ -20,7 +21,8 @@ struct bare {
 	bool is_measuring;
 };
 
-/** Parse "--port P --targets N [--first I] [--interval MS] [--warm MS] [--measure MS]". */
+/** Parse "--port P --targets N [--first I] [--share N] [--interval MS] [--warm MS] [--measure MS]".
+ */
 bool bare_read(struct bare *bare, int argc, char **argv);
 
 /** Is the next target due? Returns its number, or -1: not now. */

@@ -14,9 +14,18 @@
 
 static struct bare bare;
 static int epoll;
-static int64_t timer_ns = INT64_MAX;
+
+/** A multi handle with its share of the pages. */
+struct share {
+	CURLM *multi;
+	int64_t timer_ns;
+};
+
+static struct share *share;
+static uint32_t n_shares;
 
 struct page {
+	struct share *share;
 	CURL *easy;
 	size_t len;
 	char bytes[1024];
@@ -36,8 +45,8 @@ static size_t on_body(const char *bytes, size_t one, size_t n, void *user)
 
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
 {
-	struct epoll_event event = { .data.fd = fd };
-	CURLM *multi = user;
+	struct share *own = user;
+	struct epoll_event event = { .data.u64 = (uint64_t)(own - share) << 32 | (uint32_t)fd };
 
 	(void)easy;
 	if (what == CURL_POLL_REMOVE)
@@ -45,15 +54,17 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *k
 	event.events = (what & CURL_POLL_IN ? (uint32_t)EPOLLIN : 0) |
 		       (what & CURL_POLL_OUT ? (uint32_t)EPOLLOUT : 0);
 	if (known == NULL)
-		curl_multi_assign(multi, fd, &epoll);
+		curl_multi_assign(own->multi, fd, own);
 	return epoll_ctl(epoll, known == NULL ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) < 0 ? -1
 											       : 0;
 }
 
 static int on_timer(CURLM *multi, long ms, void *user)
 {
-	(void)multi, (void)user;
-	timer_ns = ms < 0 ? INT64_MAX : responder_now_ns() + (int64_t)ms * 1000000;
+	struct share *own = user;
+
+	(void)multi;
+	own->timer_ns = ms < 0 ? INT64_MAX : responder_now_ns() + (int64_t)ms * 1000000;
 	return 0;
 }
 
@@ -66,7 +77,10 @@ static bool open_page(struct page *page, uint32_t index)
 	snprintf(url, sizeof url,
 		 "http://%u.%u.%u.%u:%u/jolokia/read/java.lang:type=Memory/HeapMemoryUsage",
 		 byte[0], byte[1], byte[2], byte[3], (unsigned)bare.port);
+	page->share = &share[bare.share > 0 ? index / bare.share : 0];
 	page->easy = curl_easy_init();
+	if (bare.share > 0)
+		curl_easy_setopt(page->easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
 	return page->easy != NULL && curl_easy_setopt(page->easy, CURLOPT_URL, url) == CURLE_OK &&
 	       curl_easy_setopt(page->easy, CURLOPT_PROXY, "") == CURLE_OK &&
 	       curl_easy_setopt(page->easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
@@ -75,10 +89,10 @@ static bool open_page(struct page *page, uint32_t index)
 	       curl_easy_setopt(page->easy, CURLOPT_WRITEDATA, page) == CURLE_OK;
 }
 
-static void ask(CURLM *multi, struct page *page)
+static void ask(struct page *page)
 {
 	page->len = 0;
-	curl_multi_add_handle(multi, page->easy);
+	curl_multi_add_handle(page->share->multi, page->easy);
 	bare.asked++;
 }
 
@@ -95,62 +109,90 @@ static void reap(CURLM *multi)
 	}
 }
 
-static CURLM *prepare(void)
+static bool prepare(void)
 {
-	CURLM *multi;
-
 	curl_global_init(CURL_GLOBAL_DEFAULT);
-	multi = curl_multi_init();
-	curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-	curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, multi);
-	curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer);
-	curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)bare.n + 16);
-	return multi;
+	epoll = epoll_create1(0);
+	n_shares = bare.share > 0 ? (bare.n + bare.share - 1) / bare.share : 1;
+	share = calloc(n_shares, sizeof *share);
+	for (uint32_t i = 0; share != NULL && i < n_shares; i++) {
+		CURLM *multi = curl_multi_init();
+
+		share[i] = (struct share){ .multi = multi, .timer_ns = INT64_MAX };
+		curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+		curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, &share[i]);
+		curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer);
+		curl_multi_setopt(multi, CURLMOPT_TIMERDATA, &share[i]);
+		curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)bare.n + 16);
+	}
+	return share != NULL;
 }
 
 static int wait_ms(void)
 {
-	const int64_t left_ns = timer_ns - responder_now_ns();
 	const int ms = bare_wait_ms(&bare);
+	int64_t first_ns = INT64_MAX, left_ns;
 
-	if (timer_ns == INT64_MAX || left_ns / 1000000 >= ms)
+	for (uint32_t i = 0; i < n_shares; i++)
+		if (share[i].timer_ns < first_ns)
+			first_ns = share[i].timer_ns;
+	left_ns = first_ns - responder_now_ns();
+	if (first_ns == INT64_MAX || left_ns / 1000000 >= ms)
 		return ms;
 	return left_ns <= 0 ? 0 : (int)(left_ns / 1000000) + 1;
+}
+
+static void serve(const struct epoll_event *event, int n)
+{
+	int unused;
+
+	for (int i = 0; i < n; i++) {
+		CURLM *multi = share[event[i].data.u64 >> 32].multi;
+
+		curl_multi_socket_action(
+			multi, (curl_socket_t)(uint32_t)event[i].data.u64,
+			(event[i].events & EPOLLIN ? CURL_CSELECT_IN : 0) |
+				(event[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0),
+			&unused);
+		reap(multi);
+	}
+}
+
+static void serve_timers(void)
+{
+	const int64_t now_ns = responder_now_ns();
+	int unused;
+
+	for (uint32_t i = 0; i < n_shares; i++) {
+		if (share[i].timer_ns > now_ns)
+			continue;
+		share[i].timer_ns = INT64_MAX;
+		curl_multi_socket_action(share[i].multi, CURL_SOCKET_TIMEOUT, 0, &unused);
+		reap(share[i].multi);
+	}
 }
 
 int main(int argc, char **argv)
 {
 	struct epoll_event event[EVENTS];
 	struct page *page;
-	CURLM *multi;
-	int unused;
 
 	if (!bare_read(&bare, argc, argv))
 		return 2;
-	epoll = epoll_create1(0);
-	multi = prepare();
 	page = calloc(bare.n, sizeof *page);
-	for (uint32_t i = 0; page != NULL && i < bare.n; i++)
+	if (page == NULL || !prepare())
+		return 1;
+	for (uint32_t i = 0; i < bare.n; i++)
 		if (!open_page(&page[i], i))
 			return 1;
 	bare.began_ns = responder_now_ns();
-	while (page != NULL && bare_goes_on(&bare)) {
+	while (bare_goes_on(&bare)) {
 		int64_t next;
-		const int n = epoll_wait(epoll, event, EVENTS, wait_ms());
 
-		for (int i = 0; i < n; i++)
-			curl_multi_socket_action(
-				multi, event[i].data.fd,
-				(event[i].events & EPOLLIN ? CURL_CSELECT_IN : 0) |
-					(event[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0),
-				&unused);
+		serve(event, epoll_wait(epoll, event, EVENTS, wait_ms()));
 		while ((next = bare_next(&bare)) >= 0)
-			ask(multi, &page[next]);
-		if (responder_now_ns() >= timer_ns) {
-			timer_ns = INT64_MAX;
-			curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &unused);
-		}
-		reap(multi);
+			ask(&page[next]);
+		serve_timers();
 	}
-	return page == NULL;
+	return 0;
 }
