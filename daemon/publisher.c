@@ -16,7 +16,8 @@ struct publisher {
 	struct image_header *published;
 	bool is_held;    /* nothing is published yet */
 	bool again;      /* something changed while a round was running */
-	int64_t cost_ns; /* of the last publish */
+	int64_t cost_ns; /* of the last round: asking and publishing, not waiting */
+	int64_t asked_cost_ns;
 	uint64_t prepare;
 	uint64_t complained; /* generation of the last failure that was logged, + 1 */
 };
@@ -69,7 +70,7 @@ static int publisher_publish(struct publisher *publisher, struct err *err)
 	}
 	free(publisher->published);
 	publisher->published = image;
-	publisher->cost_ns = clock_now_ns() - began_ns;
+	publisher->cost_ns = publisher->asked_cost_ns + clock_now_ns() - began_ns;
 	return 0;
 }
 
@@ -127,11 +128,14 @@ static void publisher_ask(struct publisher *publisher, size_t seat)
 void publisher_run(struct publisher *publisher)
 {
 	const size_t n = publisher_seats(publisher)->n;
+	const int64_t began_ns = clock_now_ns();
 
 	publisher->again = publisher->asked != NULL;
 	if (publisher->again || publisher->is_held)
 		return;
 	evtimer_del(publisher->debounce);
+	/* Not before: thousands of puts would be as many wake-ups. */
+	servers_clear(publisher->context.servers);
 	publisher->instance = calloc(2 * n + 1, sizeof *publisher->instance);
 	if (publisher->instance != NULL)
 		publisher->asked = publisher_build(publisher, publisher->instance);
@@ -142,6 +146,7 @@ void publisher_run(struct publisher *publisher)
 	}
 	for (size_t i = 0; i < n; i++)
 		publisher_ask(publisher, i);
+	publisher->asked_cost_ns = clock_now_ns() - began_ns;
 	if (!publisher_waits(publisher))
 		publisher_end_round(publisher);
 }
@@ -215,13 +220,19 @@ static void publisher_due(evutil_socket_t fd, short what, void *arg)
 	publisher_run(arg);
 }
 
+int64_t publisher_pause_ns(int64_t cost_ns)
+{
+	const int64_t pause_ns = cost_ns * PUBLISHER_SHARE;
+
+	if (pause_ns > PUBLISHER_PAUSE_MS * CLOCK_MS)
+		return PUBLISHER_PAUSE_MS * CLOCK_MS;
+	return pause_ns > PUBLISHER_DEBOUNCE_MS * CLOCK_MS ? pause_ns
+							   : PUBLISHER_DEBOUNCE_MS * CLOCK_MS;
+}
+
 void publisher_touch(struct publisher *publisher)
 {
-	/* with many servers a round costs milliseconds: it may take a quarter of the time, not all
-	 * of it */
-	const int64_t pause_ns = publisher->cost_ns * 4 > PUBLISHER_DEBOUNCE_MS * CLOCK_MS
-					 ? publisher->cost_ns * 4
-					 : PUBLISHER_DEBOUNCE_MS * CLOCK_MS;
+	const int64_t pause_ns = publisher_pause_ns(publisher->cost_ns);
 	const struct timeval tv = { .tv_sec = pause_ns / CLOCK_S,
 				    .tv_usec = pause_ns % CLOCK_S / CLOCK_US };
 

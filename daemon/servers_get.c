@@ -2,6 +2,7 @@
 #include "servers_internal.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "text.h"
@@ -32,29 +33,45 @@ const char *servers_metric_name(struct servers *servers, size_t metric)
 	return name;
 }
 
+/** The values of one server, by metric. */
+struct values {
+	double *value;
+	int64_t *taken_ns;
+};
+
 /** result = max(0, whole - part), where result is missing or older than both. */
-static void derive(struct servers_entry *entry, size_t result, size_t whole, size_t part)
+static void derive(struct values v, size_t result, size_t whole, size_t part)
 {
-	const int64_t *const taken_ns = entry->taken_ns;
-	const double difference = entry->value[whole] - entry->value[part];
+	const double difference = v.value[whole] - v.value[part];
 	int64_t oldest_ns;
 
-	if (isnan(entry->value[whole]) || isnan(entry->value[part]))
+	if (isnan(v.value[whole]) || isnan(v.value[part]))
 		return;
-	oldest_ns = taken_ns[whole] < taken_ns[part] ? taken_ns[whole] : taken_ns[part];
-	if (!isnan(entry->value[result]) && taken_ns[result] >= oldest_ns)
+	oldest_ns = v.taken_ns[whole] < v.taken_ns[part] ? v.taken_ns[whole] : v.taken_ns[part];
+	if (!isnan(v.value[result]) && v.taken_ns[result] >= oldest_ns)
 		return;
-	entry->value[result] = difference > 0 ? difference : 0;
-	entry->taken_ns[result] = oldest_ns;
+	v.value[result] = difference > 0 ? difference : 0;
+	v.taken_ns[result] = oldest_ns;
 }
 
-static void copy_samples(const struct server *server, struct servers_entry *out)
+static void derive_all(struct values v)
 {
-	for (size_t i = 0; i < SERVERS_METRICS_MAX; i++) {
+	size_t whole;
+
+	derive(v, HEAP_FREE, HEAP_SIZE, HEAP_USED);
+	derive(v, HEAP_USED, HEAP_SIZE, HEAP_FREE);
+	whole = isnan(v.value[HEAP_MAX]) ? HEAP_SIZE : HEAP_MAX;
+	derive(v, HEAP_AVAILABLE, whole, HEAP_USED);
+	derive(v, HEAP_FREE_AFTER_GC, whole, HEAP_USED_AFTER_GC);
+}
+
+static void copy_samples(const struct server *server, struct values v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
 		const bool is_known = i < server->n_samples;
 
-		out->value[i] = is_known ? server->sample[i].value : NAN;
-		out->taken_ns[i] = is_known ? server->sample[i].taken_ns : 0;
+		v.value[i] = is_known ? server->sample[i].value : NAN;
+		v.taken_ns[i] = is_known ? server->sample[i].taken_ns : 0;
 	}
 }
 
@@ -75,23 +92,63 @@ static void copy_server(const struct server *server, struct servers_entry *out)
 	out->failures = server->failures;
 	(void)text_copy(out->error, sizeof out->error, server->error);
 	out->good_ns = server->good_ns;
-	copy_samples(server, out);
+	copy_samples(server, (struct values){ out->value, out->taken_ns }, SERVERS_METRICS_MAX);
+}
+
+#define SCAN_BATCH 64 /* servers looked at before collectors may put again */
+#define SCAN_AHEAD 8
+
+/** Memory that is soon needed: the scan is nothing but waiting for it. */
+static void prefetch(const struct servers *servers, size_t at)
+{
+	if (at + SCAN_AHEAD < servers->n) {
+		const char *const later = (const char *)servers->server[at + SCAN_AHEAD];
+
+		for (size_t i = 0; i < offsetof(struct server, trust_ns); i += 64)
+			__builtin_prefetch(later + i);
+	}
+	if (at + SCAN_AHEAD / 2 < servers->n) {
+		const struct sample *const soon = servers->server[at + SCAN_AHEAD / 2]->sample;
+
+		__builtin_prefetch(soon);
+		__builtin_prefetch(soon + 4);
+	}
+}
+
+void servers_scan(struct servers *servers, size_t n_metrics, servers_scan_fn *fn, void *arg)
+{
+	double value[SERVERS_METRICS_MAX];
+	int64_t taken_ns[SERVERS_METRICS_MAX];
+	const struct values v = { value, taken_ns };
+	const size_t n = n_metrics > HEAP_COUNT ? n_metrics : HEAP_COUNT;
+	struct servers_brief brief = { .n = n_metrics, .value = value, .taken_ns = taken_ns };
+
+	for (size_t i = 0; i < servers->n; i++) {
+		const struct server *const server = servers->server[i];
+
+		if (i % SCAN_BATCH == 0)
+			pthread_mutex_lock(&servers->lock);
+		prefetch(servers, i);
+		brief.name = server->name;
+		brief.address = server->address;
+		brief.is_skipped = server->is_skipped;
+		brief.is_drained = server->wish.is_drained;
+		brief.weight = server->wish.weight_is_set ? server->wish.weight : server->weight;
+		copy_samples(server, v, n);
+		derive_all(v);
+		fn(arg, i, &brief);
+		if (i % SCAN_BATCH == SCAN_BATCH - 1 || i + 1 == servers->n)
+			pthread_mutex_unlock(&servers->lock);
+	}
 }
 
 bool servers_get(struct servers *servers, size_t index, struct servers_entry *out)
 {
-	size_t whole;
-
 	if (index >= servers->n)
 		return false;
 	pthread_mutex_lock(&servers->lock);
 	copy_server(servers->server[index], out);
 	pthread_mutex_unlock(&servers->lock);
-
-	derive(out, HEAP_FREE, HEAP_SIZE, HEAP_USED);
-	derive(out, HEAP_USED, HEAP_SIZE, HEAP_FREE);
-	whole = isnan(out->value[HEAP_MAX]) ? HEAP_SIZE : HEAP_MAX;
-	derive(out, HEAP_AVAILABLE, whole, HEAP_USED);
-	derive(out, HEAP_FREE_AFTER_GC, whole, HEAP_USED_AFTER_GC);
+	derive_all((struct values){ out->value, out->taken_ns });
 	return true;
 }

@@ -27,19 +27,21 @@ struct sample {
 
 /** What is known of one server. */
 struct server {
-	char name[64], address[128];
-	bool is_admin, is_skipped;
-	bool is_suspected; /* skipped on hearsay: it is polled, and cleared if it turns out good */
-	int64_t trust_ns;  /* from when on a good poll clears it */
-	char skip_text[160];
-	uint32_t weight; /* the configuration's */
-	struct servers_wish wish;
+	/* What every image needs comes first: with thousands of servers memory is what it waits
+	 * for. */
 	struct sample *sample; /* by metric; those past n_samples were never measured */
 	size_t n_samples;
+	uint32_t weight; /* the configuration's */
+	bool is_admin, is_skipped;
+	bool is_suspected; /* skipped on hearsay: it is polled, and cleared if it turns out good */
+	struct servers_wish wish;
+	char name[64], address[128];
+	int64_t trust_ns; /* from when on a good poll clears it */
 	uint64_t rejected[SERVERS_REJECTS];
 	uint64_t polls, failures;
-	char error[160];
 	int64_t good_ns;
+	char error[160];
+	char skip_text[160];
 };
 
 /** All servers. */
