@@ -79,14 +79,38 @@ static void draft_put_server(void *arg, size_t configured, const struct servers_
 	}
 }
 
+static void draft_copy_part(struct draft *draft, struct image_part from, struct image_part to,
+			    size_t size)
+{
+	memcpy(image_edit(draft->image, to), image_at(draft->in->base, from), to.count * size);
+}
+
+/* Copy all servers from the base, if it has the same. Returns whether. */
+static bool draft_copy_base(struct draft *draft)
+{
+	const struct image_header *base = draft->in->base, *image = draft->image;
+
+	if (base == NULL || base->server.count != image->server.count ||
+	    base->metric.count != image->metric.count)
+		return false;
+	draft_copy_part(draft, base->server, image->server, sizeof(struct image_server));
+	draft_copy_part(draft, base->value, image->value, sizeof(double));
+	draft_copy_part(draft, base->taken, image->taken, sizeof(int64_t));
+	return true;
+}
+
 static void draft_put_servers(struct draft *draft)
 {
 	struct servers *servers = draft->in->servers;
 	struct image_metric *metric = image_edit(draft->image, draft->image->metric);
+	const uint64_t since = draft_copy_base(draft) ? draft->in->base_seq : 0;
+	uint64_t seq;
 
 	for (uint32_t m = 0; m < draft->image->metric.count; m++)
 		text_copy(metric[m].name, sizeof metric[m].name, servers_metric_name(servers, m));
-	servers_scan(servers, draft->image->metric.count, draft_put_server, draft);
+	seq = servers_scan(servers, draft->image->metric.count, since, draft_put_server, draft);
+	if (draft->in->seq != NULL)
+		*draft->in->seq = seq;
 }
 
 /*** Instances ***/

@@ -14,8 +14,10 @@ struct publisher {
 	struct image_header *asked; /* what the rankers are working on; NULL: no round is running */
 	uint32_t *instance;         /* in it, by seat */
 	struct image_header *published;
-	bool is_held;    /* nothing is published yet */
-	bool again;      /* something changed while a round was running */
+	uint64_t asked_seq, published_seq; /* see servers_scan() */
+	bool has_base;                     /* published is of this configuration */
+	bool is_held;                      /* nothing is published yet */
+	bool again;                        /* something changed while a round was running */
 	int64_t cost_ns; /* of the last round: asking and publishing, not waiting */
 	int64_t asked_cost_ns;
 	uint64_t prepare;
@@ -32,8 +34,11 @@ static struct seats *publisher_seats(const struct publisher *publisher)
 	return *publisher->context.seats;
 }
 
-static struct image_header *publisher_build(struct publisher *publisher, uint32_t *instance)
+/* The newest image is the base of the next one. */
+static struct image_header *publisher_build(struct publisher *publisher, uint32_t *instance,
+					    uint64_t *seq)
 {
+	const bool from_asked = publisher->asked != NULL;
 	const struct assemble in = {
 		.config = publisher_config(publisher),
 		.servers = publisher->context.servers,
@@ -44,6 +49,11 @@ static struct image_header *publisher_build(struct publisher *publisher, uint32_
 		.generation = snapshot_generation(publisher->context.writer) + 1,
 		.prepare = publisher->prepare,
 		.with_coming = publisher->prepare != 0,
+		.base = from_asked            ? publisher->asked
+			: publisher->has_base ? publisher->published
+					      : NULL,
+		.base_seq = from_asked ? publisher->asked_seq : publisher->published_seq,
+		.seq = seq,
 	};
 
 	return assemble(&in, instance);
@@ -54,7 +64,8 @@ static struct image_header *publisher_build(struct publisher *publisher, uint32_
 static int publisher_publish(struct publisher *publisher, struct err *err)
 {
 	const int64_t began_ns = clock_now_ns();
-	struct image_header *image = publisher_build(publisher, NULL);
+	uint64_t seq = 0;
+	struct image_header *image = publisher_build(publisher, NULL, &seq);
 
 	if (image == NULL) {
 		err_set(err, -ENOMEM, "no memory for the image");
@@ -70,6 +81,8 @@ static int publisher_publish(struct publisher *publisher, struct err *err)
 	}
 	free(publisher->published);
 	publisher->published = image;
+	publisher->published_seq = seq;
+	publisher->has_base = true;
 	publisher->cost_ns = publisher->asked_cost_ns + clock_now_ns() - began_ns;
 	return 0;
 }
@@ -101,8 +114,8 @@ static void publisher_end_round(struct publisher *publisher)
 {
 	struct err err = { 0 };
 
-	publisher_forget_round(publisher);
 	(void)publisher_publish(publisher, &err); /* it has logged why */
+	publisher_forget_round(publisher);
 	if (publisher->again)
 		publisher_run(publisher);
 }
@@ -138,7 +151,8 @@ void publisher_run(struct publisher *publisher)
 	servers_clear(publisher->context.servers);
 	publisher->instance = calloc(2 * n + 1, sizeof *publisher->instance);
 	if (publisher->instance != NULL)
-		publisher->asked = publisher_build(publisher, publisher->instance);
+		publisher->asked =
+			publisher_build(publisher, publisher->instance, &publisher->asked_seq);
 	if (publisher->asked == NULL) {
 		log_error("state not published", "error=\"no memory for the image\"");
 		publisher_forget_round(publisher);
@@ -262,6 +276,7 @@ void publisher_reset(struct publisher *publisher)
 	}
 	publisher_forget_round(publisher);
 	publisher->again = false;
+	publisher->has_base = false;
 }
 
 const struct image_header *publisher_image(const struct publisher *publisher)

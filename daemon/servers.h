@@ -117,10 +117,14 @@ struct servers_brief {
 
 typedef void servers_scan_fn(void *arg, size_t index, const struct servers_brief *brief);
 
-/** Show fn every server, in the configuration's order, with the first n_metrics metrics; brief
- * until it returns. fn is called under the lock: it is quick, and calls nothing from here. [main]
+/**
+ * Show fn the servers that have changed after since (0: all of them), in the configuration's order,
+ * with the first n_metrics metrics; brief until it returns. fn is called under the lock: it is
+ * quick, and calls nothing from here. Returns what to give as since for what changes from now on,
+ * as long as the configuration stays. [main]
  */
-void servers_scan(struct servers *servers, size_t n_metrics, servers_scan_fn *fn, void *arg);
+uint64_t servers_scan(struct servers *servers, size_t n_metrics, uint64_t since,
+		      servers_scan_fn *fn, void *arg);
 
 /**
  * Copy one server's state, derived metrics filled in. Derivation in this order, each only where the

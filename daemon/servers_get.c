@@ -2,7 +2,6 @@
 #include "servers_internal.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "text.h"
@@ -96,50 +95,48 @@ static void copy_server(const struct server *server, struct servers_entry *out)
 }
 
 #define SCAN_BATCH 64 /* servers looked at before collectors may put again */
-#define SCAN_AHEAD 8
 
-/** Memory that is soon needed: the scan is nothing but waiting for it. */
-static void prefetch(const struct servers *servers, size_t at)
-{
-	if (at + SCAN_AHEAD < servers->n) {
-		const char *const later = (const char *)servers->server[at + SCAN_AHEAD];
-
-		for (size_t i = 0; i < offsetof(struct server, trust_ns); i += 64)
-			__builtin_prefetch(later + i);
-	}
-	if (at + SCAN_AHEAD / 2 < servers->n) {
-		const struct sample *const soon = servers->server[at + SCAN_AHEAD / 2]->sample;
-
-		__builtin_prefetch(soon);
-		__builtin_prefetch(soon + 4);
-	}
-}
-
-void servers_scan(struct servers *servers, size_t n_metrics, servers_scan_fn *fn, void *arg)
+/** Under the lock. */
+static void show(const struct server *server, size_t n_metrics, servers_scan_fn *fn, void *arg)
 {
 	double value[SERVERS_METRICS_MAX];
 	int64_t taken_ns[SERVERS_METRICS_MAX];
 	const struct values v = { value, taken_ns };
-	const size_t n = n_metrics > HEAP_COUNT ? n_metrics : HEAP_COUNT;
-	struct servers_brief brief = { .n = n_metrics, .value = value, .taken_ns = taken_ns };
+	const struct servers_brief brief = {
+		.name = server->name,
+		.address = server->address,
+		.is_skipped = server->is_skipped,
+		.is_drained = server->wish.is_drained,
+		.weight = server->wish.weight_is_set ? server->wish.weight : server->weight,
+		.n = n_metrics,
+		.value = value,
+		.taken_ns = taken_ns,
+	};
 
+	copy_samples(server, v, n_metrics > HEAP_COUNT ? n_metrics : HEAP_COUNT);
+	derive_all(v);
+	fn(arg, server->index, &brief);
+}
+
+uint64_t servers_scan(struct servers *servers, size_t n_metrics, uint64_t since,
+		      servers_scan_fn *fn, void *arg)
+{
+	size_t n_shown = 0;
+	uint64_t seq;
+
+	pthread_mutex_lock(&servers->lock);
+	seq = servers->seq;
 	for (size_t i = 0; i < servers->n; i++) {
-		const struct server *const server = servers->server[i];
-
-		if (i % SCAN_BATCH == 0)
-			pthread_mutex_lock(&servers->lock);
-		prefetch(servers, i);
-		brief.name = server->name;
-		brief.address = server->address;
-		brief.is_skipped = server->is_skipped;
-		brief.is_drained = server->wish.is_drained;
-		brief.weight = server->wish.weight_is_set ? server->wish.weight : server->weight;
-		copy_samples(server, v, n);
-		derive_all(v);
-		fn(arg, i, &brief);
-		if (i % SCAN_BATCH == SCAN_BATCH - 1 || i + 1 == servers->n)
-			pthread_mutex_unlock(&servers->lock);
+		if (servers->changed[i] <= since)
+			continue;
+		show(servers->server[i], n_metrics, fn, arg);
+		if (++n_shown % SCAN_BATCH != 0)
+			continue;
+		pthread_mutex_unlock(&servers->lock);
+		pthread_mutex_lock(&servers->lock);
 	}
+	pthread_mutex_unlock(&servers->lock);
+	return seq;
 }
 
 bool servers_get(struct servers *servers, size_t index, struct servers_entry *out)

@@ -36,6 +36,7 @@ struct server {
 	bool is_suspected; /* skipped on hearsay: it is polled, and cleared if it turns out good */
 	struct servers_wish wish;
 	char name[64], address[128];
+	size_t index; /* in the configuration's order */
 	int64_t trust_ns; /* from when on a good poll clears it */
 	uint64_t rejected[SERVERS_REJECTS];
 	uint64_t polls, failures;
@@ -53,6 +54,8 @@ struct servers {
 	struct server **server;
 	size_t n;
 	struct server **by_name; /* the same, sorted */
+	uint64_t seq;            /* counts changes that an image shows */
+	uint64_t *changed;       /* by index: seq of the last one */
 	int64_t turn_ns; /* in which every source polls each of its servers, and has its answer */
 	char *metric[SERVERS_METRICS_MAX];
 	size_t n_metrics;

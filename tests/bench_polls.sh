@@ -118,7 +118,7 @@ measure()
 	sleep "$((warm_ms / 1000)).$((warm_ms % 1000))"
 	before=$(figures)
 	if [ -n "${PERF:-}" ]; then
-		perf record -q -F 499 -g -o "$PERF.$name" -p "$(scene_pid callrouterd)" -- sleep 5 >&2
+		perf record -q -F 3999 -o "$PERF.$name" -p "$(scene_pid callrouterd)" -- sleep 5 >&2
 	fi
 	probe=$("$lab/poll_probe" "$SCENE/run" "$(scene_pid callrouterd)" $((seconds * 1000)) "$4")
 	after=$(figures)
