@@ -10,6 +10,7 @@
 enum {
 	EVENTS_MAX = 256, /* sockets served per visit; the others keep the descriptor readable */
 	CONNECTIONS_MAX = 2 * HTTP_SHARD_TARGETS, /* kept open between polls */
+	HOST_CONNECTIONS_MAX = 64, /* where many targets are at one host, such as a Prometheus */
 };
 
 int64_t http_now_ns(void)
@@ -139,6 +140,7 @@ static struct http_shard *shard_new(struct http_loop *loop)
 	curl_multi_setopt(shard->multi, CURLMOPT_TIMERFUNCTION, on_timer_change);
 	curl_multi_setopt(shard->multi, CURLMOPT_TIMERDATA, shard);
 	curl_multi_setopt(shard->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_MAX);
+	curl_multi_setopt(shard->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)HOST_CONNECTIONS_MAX);
 	loop->shard[loop->n++] = shard;
 	return shard;
 }
@@ -176,7 +178,9 @@ void http_loop_remove(struct http_shard *shard, CURL *easy)
 int http_loop_open(struct http_loop *loop)
 {
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	return loop->epoll_fd < 0 ? -errno : 0;
+	if (loop->epoll_fd < 0)
+		return -errno;
+	return shard_new(loop) ? 0 : -ENOMEM;
 }
 
 void http_loop_close(struct http_loop *loop)

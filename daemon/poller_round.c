@@ -113,6 +113,7 @@ static void inherit(struct target *target, const struct target *old)
 	target->failures = old->failures;
 	target->round = old->round;
 	target->base_ns = old->base_ns;
+	target->slot_ns = old->slot_ns;
 	target->due_ns = old->due_ns;
 	if (old->is_under_way && old->target.deadline_ns > target->due_ns)
 		target->due_ns = old->target.deadline_ns;
@@ -129,7 +130,8 @@ void poller_round_start(struct source *source, const struct source *old, int64_t
 		if (keeps_times)
 			before = poller_source_target(old, target->name, target->target.is_shared);
 		target->base_ns = now_ns;
-		target->due_ns = now_ns + poller_schedule_phase(target->seed, source->interval_ns);
+		target->slot_ns = now_ns + poller_schedule_phase(target->seed, source->interval_ns);
+		target->due_ns = target->slot_ns;
 		if (are_equal(target, before))
 			inherit(target, before);
 		poller_schedule_push(&source->heap, target);
@@ -195,7 +197,7 @@ static size_t gather(struct source *source, int64_t now_ns, uint64_t *skipped)
 			source->due[n++] = &target->target;
 		}
 		target->round++;
-		target->base_ns = target->due_ns;
+		target->base_ns = target->slot_ns;
 		poller_schedule_next(target, source->interval_ns, now_ns);
 		poller_schedule_place(heap, target);
 	}
