@@ -2,7 +2,7 @@
 # bench_polls.sh - what polling thousands of targets costs, beside bare loops of the same libraries:
 # ./run bench --polls. All of it on the loopback device; nothing here judges, it prints.
 #
-#	bench_polls.sh [--targets N] [--seconds S] [--rounds R] [--only SCENARIO] [--json]
+#	bench_polls.sh [--targets N] [--seconds S] [--rounds R] [--only PATTERN] [--soft-limit N] [--json]
 . "$(dirname "$0")/scenes/lib.sh"
 . "$(dirname "$0")/scenes/cluster.sh"
 
@@ -10,6 +10,7 @@ targets=5000 # of each kind
 seconds=10   # of each measurement
 rounds=1
 only=
+soft=
 json=
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -17,12 +18,14 @@ while [ $# -gt 0 ]; do
 	--seconds) seconds=$2 && shift ;;
 	--rounds) rounds=$2 && shift ;;
 	--only) only=$2 && shift ;;
+	--soft-limit) soft=$2 && shift ;; # of callrouterd's open files
 	--json) json=1 ;;
 	*) echo "bench_polls.sh: unknown option $1" >&2 && exit 2 ;;
 	esac
 	shift
 done
 
+http_first=50000 # their addresses: what is dead and what slow goes by the hundreds
 interval_ms=2000
 timeout_ms=500
 delay_ms=300 # of the slow ones
@@ -32,7 +35,7 @@ real_time=()
 if [ "$(id -u)" -eq 0 ] && chrt -f 10 true 2>/dev/null; then
 	real_time=(chrt -f 10)
 fi
-ulimit -n "$(ulimit -Hn)"
+ulimit -Sn "${soft:-$(ulimit -Hn)}"
 
 scene_begin bench_polls
 (umask 077 && echo public >"$SCENE/community")
@@ -86,7 +89,7 @@ configure()
 	echo "cluster: many"
 	echo "servers:"
 	[ "$1" = 0 ] || servers a 0 "$snmp_port" "$3"
-	[ "$2" = 0 ] || servers b "$targets" "$http_port" "$3"
+	[ "$2" = 0 ] || servers b $http_first "$http_port" "$3"
 	echo "collectors:"
 	[ "$1" = 0 ] || echo "  - { name: snmp, plugin: snmp, source: '$snmp_source', target: \"udp:\${host}:\${port}\", community_file: community, interval: ${interval_ms}ms, timeout: ${timeout_ms}ms, servers: [$(names a)] }"
 	[ "$2" = 0 ] || echo "  - { name: http, plugin: http, source: '$http_source', target: \"http://\${host}:\${port}\", interval: ${interval_ms}ms, timeout: ${timeout_ms}ms, servers: [$(names b)] }"
@@ -153,8 +156,8 @@ for ((round = 0; round < rounds; round++)); do
 	bare bare_snmp snmp 0
 	measure snmp 1 0 0 0
 	measure snmp_faults 1 0 10 5
-	bare bare_http http "$targets"
-	bare bare_http_shared http "$targets" --share 128
+	bare bare_http http $http_first
+	bare bare_http_shared http $http_first --share 128
 	measure http 0 1 0 0
 	measure http_faults 0 1 10 5
 	measure both 1 1 0 0

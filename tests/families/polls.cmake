@@ -12,3 +12,5 @@ target_link_libraries(poll_probe PRIVATE callrouter_flags core)
 set_target_properties(snmp_responder http_responder bare_snmp bare_http poll_probe PROPERTIES
 	RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lab)
 add_custom_target(bench_polls DEPENDS snmp_responder http_responder bare_snmp bare_http poll_probe)
+
+scene_test(polls HEAVY)

@@ -127,6 +127,21 @@ static long resident_kib(const char *pid)
 	return kib;
 }
 
+static size_t descriptors_of(const char *pid)
+{
+	char path[300];
+	size_t n = 0;
+	DIR *folder;
+
+	snprintf(path, sizeof path, "/proc/%s/fd", pid);
+	folder = opendir(path);
+	while (folder != NULL && readdir(folder) != NULL)
+		n++;
+	if (folder != NULL)
+		closedir(folder);
+	return n > 2 ? n - 2 : 0; /* without . and .. */
+}
+
 static void look(struct ages *ages, const struct image_header *image, unsigned dead)
 {
 	const int metric = image_metric_index(image, METRIC);
@@ -184,10 +199,11 @@ int main(int argc, char **argv)
 	rankers = cpu_of_rankers(argv[2]) - rankers;
 	took_s = (double)(clock_now_ns() - began_ns) * 1e-9;
 	printf("{\"seconds\":%.3f,\"snmp_s\":%.4f,\"http_s\":%.4f,\"main_s\":%.4f,\"rankers_s\":"
-	       "%.4f,\"resident_kib\":%ld,\"published_per_s\":%.1f,\"oldest_ms\":%.0f,"
+	       "%.4f,\"resident_kib\":%ld,\"descriptors\":%zu,\"published_per_s\":%.1f,\"oldest_"
+	       "ms\":%.0f,"
 	       "\"mean_age_ms\":%.0f,\"unknown\":%" PRIu64 "}\n",
 	       took_s, after.poll_snmp - before.poll_snmp, after.poll_http - before.poll_http,
-	       after.main - before.main, rankers, resident_kib(argv[2]),
+	       after.main - before.main, rankers, resident_kib(argv[2]), descriptors_of(argv[2]),
 	       (double)(ages.last - ages.first) / took_s, (double)ages.oldest_ns * 1e-6,
 	       ages.n > 0 ? ages.sum_s / (double)ages.n * 1e3 : 0.0, ages.unknown);
 	free(image);
