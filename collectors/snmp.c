@@ -2,9 +2,7 @@
  * snmp.c - a collector that polls SNMP agents (versions 1, 2c and 3): many at once, none of them
  * waited for. What is asked and what it means is the source's to say (source.h).
  *
- * A target is an agent with a socket of its own. What can be asked at once is limited (agents and
- * switches drop bursts), but a poll counts for its first moments only: agents that do not answer
- * must not hold up the others.
+ * A target is an agent with a socket of its own; snmp_queue.h says how many are asked at once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,10 +10,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "snmp_agent.h"
+#include "snmp_queue.h"
 #include "snmp_settings.h"
 
-#define FRESH_NS    INT64_C(20000000) /* how long a poll counts as one that was just started */
 #define EVENTS      64
 #define BATCHES_MAX 64 /* then the host has its turn */
 
@@ -29,9 +26,8 @@ struct snmp {
 	netsnmp_large_fd_set fds;
 	struct snmp_agents all;
 	size_t n_all;
-	struct snmp_agents waiting, suspects; /* those that did not answer last time come last */
+	struct snmp_queue queue;
 	struct snmp_timers timers; /* one for every target that is being polled or waits */
-	size_t n_fresh;
 };
 
 /*** Opening ***/
@@ -57,8 +53,10 @@ static void source_close(void *self)
 
 	while ((agent = TAILQ_FIRST(&snmp->all)) != NULL) {
 		TAILQ_REMOVE(&snmp->all, agent, all);
+		snmp_queue_leave(&snmp->queue, agent);
 		snmp_agent_free(agent);
 	}
+	snmp_queue_fini(&snmp->queue);
 	snmp_unregister_callback(SNMP_CALLBACK_LIBRARY, SNMP_CALLBACK_LOGGING, log_message, snmp,
 				 1);
 	snmp_timers_fini(&snmp->timers);
@@ -102,8 +100,7 @@ static int source_open(const struct cr_open *in, void **self)
 	TAILQ_INIT(&snmp->shared.idle);
 	SLIST_INIT(&snmp->shared.polls);
 	TAILQ_INIT(&snmp->all);
-	TAILQ_INIT(&snmp->waiting);
-	TAILQ_INIT(&snmp->suspects);
+	snmp_queue_init(&snmp->queue);
 	netsnmp_large_fd_set_init(&snmp->fds, 1024);
 	NETSNMP_LARGE_FD_ZERO(&snmp->fds);
 	snmp_link_prepare();
@@ -125,21 +122,6 @@ static int source_fd(const void *self)
 }
 
 /*** Polling ***/
-
-static void unqueue(struct snmp *snmp, struct snmp_agent *agent)
-{
-	if (agent->is_queued)
-		TAILQ_REMOVE(agent->is_suspect ? &snmp->suspects : &snmp->waiting, agent, queued);
-	agent->is_queued = false;
-}
-
-/* It does not count as just started any more. */
-static void unfresh(struct snmp *snmp, struct snmp_agent *agent)
-{
-	if (agent->is_fresh)
-		snmp->n_fresh--;
-	agent->is_fresh = false;
-}
 
 /* What an agent says that cannot be true is told once, until it is all right again. */
 static void warn_of_values(const struct snmp *snmp, struct snmp_agent *agent)
@@ -188,7 +170,7 @@ static void finish(struct snmp *snmp, struct snmp_agent *agent, enum snmp_verdic
 	struct snmp_poll *poll = agent->poll;
 
 	snmp_timers_cancel(&snmp->timers, &agent->timer);
-	unfresh(snmp, agent);
+	snmp_queue_unfresh(&snmp->queue, agent);
 	if (poll == NULL) {
 		round->fail(round, agent->due, CR_REPLY, "out of memory");
 		return;
@@ -230,6 +212,10 @@ static struct snmp_agent *agent_of(struct snmp *snmp, struct cr_target *target)
 	agent = snmp_agent_new(&snmp->shared);
 	if (agent == NULL)
 		return NULL;
+	if (snmp_queue_join(&snmp->queue, agent, target->endpoint) < 0) {
+		snmp_agent_free(agent);
+		return NULL;
+	}
 	TAILQ_INSERT_TAIL(&snmp->all, agent, all);
 	snmp->n_all++;
 	target->user = agent;
@@ -245,11 +231,10 @@ static void enqueue(struct snmp *snmp, struct cr_target *target)
 		snmp->round->fail(snmp->round, target, CR_REPLY, "out of memory");
 		return;
 	}
-	if (agent->poll != NULL || agent->is_queued)
+	if (agent->poll != NULL || agent->queue != NULL)
 		return; /* rounds of one target never overlap: it is being polled */
 	agent->due = target;
-	agent->is_queued = true;
-	TAILQ_INSERT_TAIL(agent->is_suspect ? &snmp->suspects : &snmp->waiting, agent, queued);
+	snmp_queue_push(&snmp->queue, agent);
 	snmp_timers_set(&snmp->timers, &agent->timer, target->deadline_ns);
 }
 
@@ -258,25 +243,15 @@ static void start_queued(struct snmp *snmp, int64_t now_ns)
 	const struct snmp_settings *settings = &snmp->shared.settings;
 	struct snmp_agent *agent;
 
-	while (snmp->n_fresh < settings->max_inflight &&
-	       snmp->shared.n_polling < settings->max_open) {
-		agent = TAILQ_FIRST(&snmp->waiting);
-		if (agent == NULL)
-			agent = TAILQ_FIRST(&snmp->suspects);
-		if (agent == NULL)
-			return;
-		unqueue(snmp, agent);
-		agent->is_fresh = true;
-		agent->fresh_until_ns = now_ns + FRESH_NS;
-		snmp->n_fresh++;
+	while (snmp->shared.n_polling < settings->max_open &&
+	       (agent = snmp_queue_take(&snmp->queue, settings, now_ns)) != NULL)
 		advance(snmp, agent, snmp_agent_begin(agent, agent->due, now_ns));
-	}
 }
 
 static void run_timer(struct snmp *snmp, struct snmp_agent *agent, int64_t now_ns)
 {
-	if (agent->is_queued) {
-		unqueue(snmp, agent);
+	if (agent->queue != NULL) {
+		snmp_queue_remove(agent);
 		snmp_timers_cancel(&snmp->timers, &agent->timer);
 		snmp->round->fail(snmp->round, agent->due, CR_TIMEOUT,
 				  "not asked in time, too many polls at once: raise max_inflight, "
@@ -284,7 +259,7 @@ static void run_timer(struct snmp *snmp, struct snmp_agent *agent, int64_t now_n
 		return;
 	}
 	if (agent->is_fresh && now_ns >= agent->fresh_until_ns)
-		unfresh(snmp, agent);
+		snmp_queue_unfresh(&snmp->queue, agent);
 	advance(snmp, agent, snmp_agent_tick(agent, now_ns));
 }
 
@@ -335,8 +310,7 @@ static void source_forget(void *self, struct cr_target *target)
 	if (agent == NULL)
 		return;
 	target->user = NULL;
-	unqueue(snmp, agent);
-	unfresh(snmp, agent);
+	snmp_queue_leave(&snmp->queue, agent);
 	snmp_timers_cancel(&snmp->timers, &agent->timer);
 	TAILQ_REMOVE(&snmp->all, agent, all);
 	snmp->n_all--;

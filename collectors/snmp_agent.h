@@ -16,6 +16,7 @@ struct snmp_settings {
 	unsigned int retries;         /* further tries of a message */
 	unsigned int max_repetitions; /* rows per message */
 	size_t max_inflight;          /* polls asked at once */
+	size_t max_per_agent;         /* of these at one endpoint */
 	size_t max_open;              /* sockets kept open */
 };
 
@@ -44,11 +45,12 @@ struct snmp_agent {
 	char *resolve_text;       /* what it said */
 
 	/* snmp.c's: */
-	struct cr_target *due; /* to be polled when its turn comes */
-	bool is_queued;        /* waits for its turn */
-	bool is_fresh;         /* was asked a moment ago: counts against max_inflight */
-	bool is_suspect;       /* did not answer the last time */
-	bool is_warned;        /* of values that cannot be true */
+	struct cr_target *due;     /* to be polled when its turn comes */
+	struct snmp_place *place;  /* snmp_queue.c's: where it is */
+	struct snmp_agents *queue; /* in which it waits for its turn; NULL: in none */
+	bool is_fresh;             /* was asked a moment ago: counts against max_inflight */
+	bool is_suspect;           /* did not answer the last time */
+	bool is_warned;            /* of values that cannot be true */
 	int64_t fresh_until_ns;
 };
 

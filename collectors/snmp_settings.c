@@ -29,6 +29,7 @@ enum {
 	OPTION_RETRIES,
 	OPTION_MAX_REPETITIONS,
 	OPTION_MAX_INFLIGHT,
+	OPTION_MAX_PER_AGENT,
 };
 
 static const char *const version_words[] = { "1", "2c", "3", NULL };
@@ -113,6 +114,13 @@ const struct cr_option snmp_options[] = {
 				  .min = 1,
 				  .max = 4096,
 				  .help = "polls started at once; the others follow in order" },
+	[OPTION_MAX_PER_AGENT] = { .name = "max_per_agent",
+				   .type = CR_INT,
+				   .preset = "8",
+				   .min = 1,
+				   .max = 4096,
+				   .help = "of these at one endpoint, where many servers are "
+					   "polled through one agent" },
 	{ .name = NULL },
 };
 
@@ -336,6 +344,7 @@ int snmp_config_read(struct snmp_config *config, const struct cr_open *in,
 	settings->retries = (unsigned int)option[OPTION_RETRIES].num;
 	settings->max_repetitions = (unsigned int)option[OPTION_MAX_REPETITIONS].num;
 	settings->max_inflight = (size_t)option[OPTION_MAX_INFLIGHT].num;
+	settings->max_per_agent = (size_t)option[OPTION_MAX_PER_AGENT].num;
 	settings->max_open = count_open();
 	return read_access(config, in, &settings->access);
 }
