@@ -165,6 +165,12 @@ int64_t poller_schedule_jitter(uint64_t seed, uint64_t round, int64_t interval_n
  * out, in steps of the interval: after the thread was held up targets are spread as before. */
 void poller_schedule_next(struct target *target, int64_t interval_ns, int64_t now_ns);
 
+/**
+ * Targets are started in batches, so that thousands do not wake the thread one by one: the time of
+ * the batch to which at_ns belongs. Batches are a 512th of the interval apart, but 1 to 4 ms.
+ */
+int64_t poller_schedule_batch(int64_t at_ns, int64_t interval_ns);
+
 /** Add a target; there is room. */
 void poller_schedule_push(struct target_heap *heap, struct target *target);
 

@@ -174,13 +174,21 @@ static void start(struct source *source, struct target *target, int64_t now_ns)
 	source->shared_poll += target->target.is_shared;
 }
 
+/** When the first target wants something; INT64_MAX: none does. */
+static int64_t first_ns(const struct source *source)
+{
+	if (source->heap.n == 0)
+		return INT64_MAX;
+	return poller_schedule_batch(source->heap.at[0]->wake_ns, source->interval_ns);
+}
+
 /** Fail what is overdue, fill source->due with what is due. Returns how many. */
 static size_t gather(struct source *source, int64_t now_ns, uint64_t *skipped)
 {
 	struct target_heap *const heap = &source->heap;
 	size_t n = 0;
 
-	while (heap->n > 0 && heap->at[0]->wake_ns <= now_ns) {
+	while (first_ns(source) <= now_ns) {
 		struct target *const target = heap->at[0];
 
 		if (target->is_under_way &&
@@ -247,7 +255,7 @@ int64_t poller_round_visit(struct poll_thread *thread, struct source *source, in
 {
 	uint64_t skipped = 0;
 	const size_t n = gather(source, now_ns, &skipped);
-	int64_t wake_ns;
+	int64_t wake_ns, due_ns;
 
 	if (n > 0 || skipped > 0) {
 		pthread_mutex_lock(&source->poller->lock);
@@ -262,7 +270,6 @@ int64_t poller_round_visit(struct poll_thread *thread, struct source *source, in
 	wake_ns = source->next_ns;
 	if (source->rest_until_ns > now_ns && source->rest_until_ns < wake_ns)
 		wake_ns = source->rest_until_ns;
-	if (source->heap.n > 0 && source->heap.at[0]->wake_ns < wake_ns)
-		wake_ns = source->heap.at[0]->wake_ns;
-	return wake_ns;
+	due_ns = first_ns(source);
+	return due_ns < wake_ns ? due_ns : wake_ns;
 }

@@ -55,6 +55,19 @@ void poller_schedule_next(struct target *target, int64_t interval_ns, int64_t no
 		target->due_ns = now_ns + CLOCK_MS;
 }
 
+int64_t poller_schedule_batch(int64_t at_ns, int64_t interval_ns)
+{
+	int64_t apart_ns = interval_ns / 512;
+
+	if (apart_ns < CLOCK_MS)
+		apart_ns = CLOCK_MS;
+	if (apart_ns > 4 * CLOCK_MS)
+		apart_ns = 4 * CLOCK_MS;
+	if (at_ns > INT64_MAX - apart_ns)
+		return INT64_MAX;
+	return (at_ns + apart_ns - 1) / apart_ns * apart_ns;
+}
+
 static void put_at(struct target_heap *heap, size_t place, struct target *target)
 {
 	heap->at[place] = target;

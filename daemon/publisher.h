@@ -11,7 +11,7 @@
 
 #define PUBLISHER_DEBOUNCE_MS                                                                      \
 	20 /* after the first put of a round: the others are then usually there */
-#define PUBLISHER_SHARE    32   /* with many servers rounds take one part in so many of the time */
+#define PUBLISHER_SHARE    50   /* with many servers rounds take one part in so many of the time */
 #define PUBLISHER_PAUSE_MS 250  /* but never wait longer than this, however long a round took */
 #define PUBLISHER_TICK_MS  500L /* a publish at least that often: ages and fresh_until move on */
 

@@ -100,6 +100,16 @@ Test(poller_schedule, counts_from_the_grid_and_leaves_out_what_is_past)
 	cr_expect_eq(target.due_ns, 72 * CLOCK_S + jitter_ns);
 }
 
+Test(poller_schedule, starts_in_batches_of_a_few_milliseconds)
+{
+	cr_expect_eq(poller_schedule_batch(10 * CLOCK_MS, 50 * CLOCK_MS), 10 * CLOCK_MS);
+	cr_expect_eq(poller_schedule_batch(10 * CLOCK_MS + 1, 50 * CLOCK_MS), 11 * CLOCK_MS);
+	cr_expect_eq(poller_schedule_batch(10 * CLOCK_MS, 1024 * CLOCK_MS), 10 * CLOCK_MS);
+	cr_expect_eq(poller_schedule_batch(10 * CLOCK_MS + 1, 1024 * CLOCK_MS), 12 * CLOCK_MS);
+	cr_expect_eq(poller_schedule_batch(10 * CLOCK_MS, 60 * CLOCK_S), 12 * CLOCK_MS);
+	cr_expect_eq(poller_schedule_batch(INT64_MAX, CLOCK_S), INT64_MAX);
+}
+
 /* Virtual time: what a thread does with its targets, all answering at once. */
 enum { VIRTUAL_TARGETS = 1000 };
 
