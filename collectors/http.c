@@ -40,11 +40,8 @@ struct web {
 	int64_t deadline_ns; /* no poll has to end before; INT64_MAX: none is under way */
 	size_t n_running, n_running_slow;
 	struct polls idle, waiting, waiting_slow, running;
-	SLIST_HEAD(, http_transfer) spare; /* transfers for whoever is polled next */
-	size_t n_spare;
+	struct http_spares spares;
 };
-
-enum { SPARE_MAX = 64 };
 
 static void poll_move(struct poll *poll, struct polls *list)
 {
@@ -55,43 +52,6 @@ static void poll_move(struct poll *poll, struct polls *list)
 
 /*** Polls ***/
 
-/* What a digest was made of is the handle's to remember: it stays with its server. */
-static bool keeps_transfer(const struct web *web)
-{
-	return web->settings.secret && web->settings.auth == SOURCE_AUTH_DIGEST;
-}
-
-static bool poll_take_transfer(struct poll *poll)
-{
-	struct web *web = poll->web;
-
-	if (poll->transfer)
-		return true;
-	poll->transfer = SLIST_FIRST(&web->spare);
-	if (poll->transfer) {
-		SLIST_REMOVE_HEAD(&web->spare, next);
-		web->n_spare--;
-	} else {
-		poll->transfer = http_transfer_new(&web->settings);
-	}
-	return poll->transfer;
-}
-
-static void poll_return_transfer(struct poll *poll)
-{
-	struct web *web = poll->web;
-
-	if (!poll->transfer || keeps_transfer(web))
-		return;
-	if (web->n_spare < SPARE_MAX) {
-		SLIST_INSERT_HEAD(&web->spare, poll->transfer, next);
-		web->n_spare++;
-	} else {
-		http_transfer_free(poll->transfer);
-	}
-	poll->transfer = NULL;
-}
-
 static void poll_stop(struct poll *poll)
 {
 	struct web *web = poll->web;
@@ -101,7 +61,7 @@ static void poll_stop(struct poll *poll)
 		web->n_running--;
 		web->n_running_slow -= poll->is_slow;
 	}
-	poll_return_transfer(poll);
+	http_transfer_give(&web->spares, &poll->transfer);
 	source_sample_free(poll->sample);
 	poll->sample = NULL;
 	poll_move(poll, &web->idle);
@@ -233,7 +193,9 @@ static void poll_start(struct poll *poll, const struct cr_round *round)
 
 	poll->at = 0;
 	poll->sample = source_sample_new(web->settings.source);
-	if (!poll->sample || !poll_take_transfer(poll)) {
+	if (!poll->transfer)
+		poll->transfer = http_transfer_take(&web->spares, &web->settings);
+	if (!poll->sample || !poll->transfer) {
 		poll_fail(poll, round, CR_CONNECT, "no memory for one more poll");
 		return;
 	}
@@ -451,16 +413,12 @@ static void let_go(struct polls *list)
 static void http_close(void *self)
 {
 	struct web *web = self;
-	struct http_transfer *transfer;
 
 	let_go(&web->running);
 	let_go(&web->waiting);
 	let_go(&web->waiting_slow);
 	let_go(&web->idle);
-	while ((transfer = SLIST_FIRST(&web->spare))) {
-		SLIST_REMOVE_HEAD(&web->spare, next);
-		http_transfer_free(transfer);
-	}
+	http_transfer_free_all(&web->spares);
 	http_loop_close(&web->loop);
 	http_settings_fini(&web->settings);
 	free(web);

@@ -7,13 +7,21 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { HEADERS_MAX = 64 * 1024 };
+enum {
+	HEADERS_MAX = 64 * 1024,
+	SPARES_MAX = 64,
+	BODY_FIRST = 4096,
+	BODY_KEPT = 64 * 1024, /* a larger one is not kept for the next answer */
+};
 
 static void drop_body(struct http_transfer *transfer)
 {
-	free(transfer->body);
-	transfer->body = NULL;
-	transfer->len = transfer->capacity = transfer->header_len = 0;
+	if (transfer->capacity > BODY_KEPT) {
+		free(transfer->body);
+		transfer->body = NULL;
+		transfer->capacity = 0;
+	}
+	transfer->len = transfer->header_len = 0;
 	transfer->is_too_big = false;
 }
 
@@ -27,7 +35,7 @@ static bool body_reserve(struct http_transfer *transfer, size_t more)
 	if (wanted <= capacity)
 		return true;
 	if (capacity == 0)
-		capacity = 4096;
+		capacity = BODY_FIRST;
 	while (capacity < wanted)
 		capacity *= 2;
 	body = realloc(transfer->body, capacity);
@@ -151,12 +159,12 @@ void http_transfer_free(struct http_transfer *transfer)
 {
 	if (!transfer)
 		return;
-	drop_body(transfer);
+	free(transfer->body);
 	curl_easy_cleanup(transfer->easy);
 	free(transfer);
 }
 
-struct http_transfer *http_transfer_new(const struct http_settings *settings)
+static struct http_transfer *transfer_new(const struct http_settings *settings)
 {
 	struct http_transfer *transfer = calloc(1, sizeof *transfer);
 
@@ -168,6 +176,46 @@ struct http_transfer *http_transfer_new(const struct http_settings *settings)
 		return transfer;
 	http_transfer_free(transfer);
 	return NULL;
+}
+
+struct http_transfer *http_transfer_take(struct http_spares *spares,
+					 const struct http_settings *settings)
+{
+	struct http_transfer *transfer = SLIST_FIRST(&spares->list);
+
+	if (!transfer)
+		return transfer_new(settings);
+	SLIST_REMOVE_HEAD(&spares->list, next);
+	spares->n--;
+	return transfer;
+}
+
+void http_transfer_give(struct http_spares *spares, struct http_transfer **transfer)
+{
+	struct http_transfer *given = *transfer;
+
+	/* libcurl keeps the server's challenge in the handle: another server would refuse the
+	 * answer to it. */
+	if (!given || (given->settings->secret && given->settings->auth == SOURCE_AUTH_DIGEST))
+		return;
+	*transfer = NULL;
+	if (spares->n >= SPARES_MAX) {
+		http_transfer_free(given);
+		return;
+	}
+	SLIST_INSERT_HEAD(&spares->list, given, next);
+	spares->n++;
+}
+
+void http_transfer_free_all(struct http_spares *spares)
+{
+	struct http_transfer *transfer;
+
+	while ((transfer = SLIST_FIRST(&spares->list))) {
+		SLIST_REMOVE_HEAD(&spares->list, next);
+		http_transfer_free(transfer);
+	}
+	spares->n = 0;
 }
 
 int http_transfer_prepare(struct http_transfer *transfer, const struct source_request *request,
@@ -330,7 +378,7 @@ static int judge_code(const struct http_transfer *transfer, CURLcode code,
 static int read_answer(const struct http_transfer *transfer, struct source_sample *sample,
 		       size_t index)
 {
-	struct source_answer answer = { .bytes = transfer->body ? transfer->body : "",
+	struct source_answer answer = { .bytes = transfer->len > 0 ? transfer->body : "",
 					.len = transfer->len };
 	char *location = NULL, *url = NULL, *type = NULL;
 	int rc;

@@ -25,7 +25,7 @@ struct http_transfer {
 	const struct source_request *request;
 	const struct http_page *page; /* of the request under way */
 	CURL *easy;
-	char *body; /* body[len] is NUL; NULL: nothing has come yet */
+	char *body; /* of len bytes and a NUL, if len is not 0 */
 	size_t len, capacity, header_len;
 	bool is_too_big; /* the reason why we broke off */
 	int64_t timeout_ns;
@@ -41,11 +41,23 @@ int http_page_fill(struct http_page *page, const struct http_settings *settings,
 /** Free what it holds. [own] */
 void http_page_fini(struct http_page *page);
 
-/** A transfer that is nobody's yet; NULL without memory. [own] */
-struct http_transfer *http_transfer_new(const struct http_settings *settings);
+/** Transfers that nobody uses; zeroed at first. */
+struct http_spares {
+	SLIST_HEAD(, http_transfer) list;
+	size_t n;
+};
 
-/** The handle must be in no multi handle any more. [own] */
+/** One of them, or a new one; NULL without memory. [own] */
+struct http_transfer *http_transfer_take(struct http_spares *spares,
+					 const struct http_settings *settings);
+
+/** Takes *transfer (NULL: none), which is in no multi handle, for the next one; *transfer is NULL
+ * afterwards. But one that has logged on by digest stays where it is. [own] */
+void http_transfer_give(struct http_spares *spares, struct http_transfer **transfer);
+
+/** The handle must be in no multi handle. [own] */
 void http_transfer_free(struct http_transfer *transfer);
+void http_transfer_free_all(struct http_spares *spares);
 
 /**
  * Get the handle ready to send page, which is the source's request, once, in at most timeout_ns;
