@@ -23,7 +23,7 @@ install(FILES docs/callrouter.sysusers DESTINATION lib/sysusers.d RENAME callrou
 install(FILES docs/completion/callrouterctl.bash RENAME callrouterctl
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 
-install(FILES docs/config.md plugins.d/README.md plugins.d/example.c
+install(FILES docs/config.md docs/sources.md docs/sources-snmp.md plugins.d/README.md plugins.d/example.c
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/callrouter)
 
 # docs/NAME.SECTION.scd -> man/NAME.SECTION

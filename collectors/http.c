@@ -178,6 +178,8 @@ static void poll_go_on(struct poll *poll, const struct cr_round *round, CURLcode
 	int rc;
 
 	http_loop_remove(poll->shard, poll->transfer->easy);
+	if (poll->web->settings.log_answers && code == CURLE_OK)
+		http_transfer_log(poll->transfer, poll->web->host, poll->at);
 	rc = http_transfer_finish(poll->transfer, code, poll->sample, poll->at);
 	if (rc != -ECONNABORTED && poll->at + 1 < poll->n) {
 		poll->at++;

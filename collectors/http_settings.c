@@ -23,7 +23,8 @@ enum {
 	CA_FILE,
 	CERT_FILE,
 	KEY_FILE,
-	SERVER_NAME
+	SERVER_NAME,
+	LOG_ANSWERS
 };
 
 const struct cr_option http_options[] = {
@@ -50,6 +51,8 @@ const struct cr_option http_options[] = {
 	[SERVER_NAME] = { "server_name", CR_TEXT, "", 0, 0, NULL,
 			  "https: name that the certificate has to hold, instead of the "
 			  "target's host" },
+	[LOG_ANSWERS] = { "log_answers", CR_BOOL, "false", 0, 0, NULL,
+			  "log each answer at level debug" },
 	{ 0 },
 };
 
@@ -208,6 +211,7 @@ int http_settings_init(struct http_settings *settings, const union cr_value *opt
 		.key_file = option[KEY_FILE].text,
 		.server_name = option[SERVER_NAME].text,
 		.verify_tls = option[VERIFY_TLS].flag,
+		.log_answers = option[LOG_ANSWERS].flag,
 		.max_body = (size_t)option[MAX_BODY].num,
 		.max_inflight = (size_t)option[MAX_INFLIGHT].num,
 	};

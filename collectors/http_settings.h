@@ -14,7 +14,7 @@ struct http_settings {
 	enum source_auth auth;                      /* how it is sent */
 	const char *ca_file, *cert_file, *key_file; /* "": the system's; none; in cert_file */
 	const char *server_name;                    /* "": the target's host */
-	bool verify_tls;
+	bool verify_tls, log_answers;
 	size_t max_body;     /* bytes, unpacked */
 	size_t max_inflight; /* polls in progress */
 };

@@ -395,6 +395,22 @@ static int read_answer(const struct http_transfer *transfer, struct source_sampl
 	return answer.status == 401 || answer.status == 403 ? -ECONNABORTED : rc;
 }
 
+void http_transfer_log(const struct http_transfer *transfer, const struct cr_host *host,
+		       size_t index)
+{
+	char *location = NULL, *url = NULL, *type = NULL;
+	long status = 0;
+
+	curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(transfer->easy, CURLINFO_REDIRECT_URL, &location);
+	curl_easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_URL, &url);
+	curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
+	host->log(host, CR_DEBUG,
+		  "answer\nrequest %zu\nstatus %ld\ntype %s\nlocation %s\nurl %s\n\n%.*s", index,
+		  status, type ? type : "", location ? location : "", url ? url : "",
+		  (int)transfer->len, transfer->body ? transfer->body : "");
+}
+
 int http_transfer_finish(struct http_transfer *transfer, CURLcode code,
 			 struct source_sample *sample, size_t index)
 {

@@ -68,6 +68,11 @@ int http_transfer_prepare(struct http_transfer *transfer, const struct source_re
 			  const struct http_page *page, int64_t timeout_ns, void *user,
 			  struct http_failure *failure);
 
+/** Log at level debug what came, if anything did: lines "request 0", "status 200", "type ...",
+ * "location ...", "url ...", an empty one, and the body. */
+void http_transfer_log(const struct http_transfer *transfer, const struct cr_host *host,
+		       size_t index);
+
 /** It ended with this code: what came goes into sample as the answer to request index, or why
  * nothing did. The body is freed. Returns 0, -EPROTO (no good answer), or -ECONNABORTED: it makes
  * no sense to send this server another request now. [own] */

@@ -149,7 +149,8 @@ static void put_row(const struct snmp *snmp, const struct snmp_poll *poll,
 	}
 	/* The time of asking, so that no value is taken for younger than it is. */
 	for (size_t i = 0; i < poll->source->n_metrics; i++)
-		if (row->state[i] == SOURCE_FOUND)
+		/* NaN: the host counts what cannot be true */
+		if (row->state[i] == SOURCE_FOUND || row->state[i] == SOURCE_REJECTED)
 			round->put(round, poll->target, name, snmp->metric[i], row->value[i],
 				   poll->begun_ns);
 }

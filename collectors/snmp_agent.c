@@ -10,6 +10,7 @@
 #define RESOLVE_WAIT (30000 * MS)
 #define SILENT_MAX   3   /* polls without an answer; then version 3 asks who is there */
 #define POLLS_KEPT   128 /* idle ones */
+#define USERS_KEPT   4   /* of version 3, between polls; times max_inflight */
 
 void snmp_shared_fini(struct snmp_shared *shared)
 {
@@ -246,6 +247,8 @@ void snmp_agent_end(struct snmp_agent *agent)
 	agent->poll = NULL;
 	shared->n_polling--;
 	snmp_poll_end(poll);
+	if (shared->n_open > USERS_KEPT * shared->settings.max_inflight)
+		snmp_link_rest(&agent->link);
 	set_idle(agent, agent->is_open);
 	if (shared->n_polls >= POLLS_KEPT) {
 		snmp_poll_free(poll);

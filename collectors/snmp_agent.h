@@ -24,11 +24,11 @@ TAILQ_HEAD(snmp_agents, snmp_agent);
 
 struct snmp_shared {
 	struct snmp_settings settings;
-	int epoll;                     /* every agent's socket is in it, with the agent as data */
-	struct snmp_agents idle;       /* not being polled, but open: the longest idle first */
-	size_t n_open;                 /* sockets */
-	SLIST_HEAD(, snmp_poll) polls; /* for reuse */
-	size_t n_polls, n_polling;     /* idle ones, those under way */
+	int epoll;               /* every agent's socket is in it, with the agent as data */
+	struct snmp_agents idle; /* not being polled, but open: the longest idle first */
+	size_t n_open;           /* sockets */
+	SLIST_HEAD(snmp_polls, snmp_poll) polls; /* for reuse */
+	size_t n_polls, n_polling;               /* idle ones, those under way */
 };
 
 struct snmp_agent {

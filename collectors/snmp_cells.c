@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -227,4 +228,61 @@ int snmp_cells_put(struct snmp_cells *cells, const oid *index, size_t len, size_
 		cell->kind = SOURCE_CELL_NUMBER;
 	}
 	return 0;
+}
+
+/*** For people ***/
+
+static void print_oid(FILE *out, const struct source_oid *column, const oid *index, size_t len)
+{
+	for (size_t i = 0; i < column->len; i++)
+		(void)fprintf(out, ".%u", column->id[i]);
+	for (size_t i = 0; i < len; i++)
+		(void)fprintf(out, ".%lu", (unsigned long)index[i]);
+}
+
+/* Text as it is, if it is one line for a terminal; else in hexadecimal. */
+static void print_text(FILE *out, const struct source_cell *cell)
+{
+	bool is_plain = true;
+
+	for (size_t i = 0; i < cell->len; i++)
+		is_plain &= cell->text[i] >= ' ' && cell->text[i] <= '~' && cell->text[i] != '"';
+	if (is_plain) {
+		(void)fprintf(out, "STRING: \"%.*s\"\n", (int)cell->len, cell->text);
+		return;
+	}
+	(void)fputs("Hex-STRING:", out);
+	for (size_t i = 0; i < cell->len; i++)
+		(void)fprintf(out, " %02X", (unsigned char)cell->text[i]);
+	(void)fputc('\n', out);
+}
+
+void snmp_cells_log(const struct snmp_cells *cells, const struct cr_host *host, size_t index,
+		    const struct source_request *request)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (out == NULL)
+		return;
+	for (size_t c = 0; c < request->n_oids && c < cells->width; c++)
+		for (size_t r = 0; r < cells->n_rows; r++) {
+			const struct snmp_cells_row *row = &cells->row[r];
+			const struct source_cell *cell =
+				&cells->cell[row->number * cells->width + c];
+
+			if (cell->kind == SOURCE_CELL_NONE)
+				continue;
+			print_oid(out, &request->oid[c], cells->index + row->index_at,
+				  row->index_len);
+			(void)fputs(" = ", out);
+			if (cell->kind == SOURCE_CELL_NUMBER)
+				(void)fprintf(out, "INTEGER: %.17g\n", cell->number);
+			else
+				print_text(out, cell);
+		}
+	if (fclose(out) == 0)
+		host->log(host, CR_DEBUG, "answer\nrequest %zu\n\n%s", index, text);
+	free(text);
 }

@@ -45,6 +45,11 @@ int snmp_cells_put(struct snmp_cells *cells, const oid *index, size_t len, size_
 /** Add a row without any object, for an index that is new. Returns as snmp_cells_put(). [own] */
 int snmp_cells_add(struct snmp_cells *cells, const oid *index, size_t len);
 
+/** Log at level debug what there is: lines "answer", "request 0", an empty one, and one for each
+ * object as snmpwalk -On writes them. [own] */
+void snmp_cells_log(const struct snmp_cells *cells, const struct cr_host *host, size_t index,
+		    const struct source_request *request);
+
 /** Is it one of the three ways to say that there is no such object? [any] */
 bool snmp_cells_is_absent(const netsnmp_variable_list *var);
 

@@ -306,8 +306,15 @@ int snmp_link_open(struct snmp_link *link, const struct snmp_access *access)
 	return code;
 }
 
+void snmp_link_rest(const struct snmp_link *link)
+{
+	if (link->session != NULL && link->access->version == SNMP_VERSION_3)
+		snmp_user_remove(link->access->user, &link->engine);
+}
+
 void snmp_link_close(struct snmp_link *link)
 {
+	snmp_link_rest(link);
 	if (link->session != NULL)
 		snmp_sess_close(link->session); /* and the socket with it */
 	else if (link->fd >= 0)
@@ -391,6 +398,8 @@ long snmp_link_send(struct snmp_link *link, netsnmp_pdu *pdu, int64_t timeout_ns
 	remember(link, (uint32_t)pdu->msgid);
 	session->timeout = (long)(timeout_ns / 1000) + 1;
 	session->s_errno = 0;
+	if (link->access->version == SNMP_VERSION_3)
+		snmp_user_renew(link->access->user, &link->engine, session);
 	session->s_snmp_errno = 0; /* it takes what an older answer left there for this one's */
 	if (snmp_sess_async_send(link->session, pdu, callback, magic) != 0)
 		return id;

@@ -45,6 +45,7 @@ struct snmp_access {
 	const struct snmp_user *user; /* version 3 */
 	struct snmp_engine
 		engine; /* version 3: given, not to be asked for; len 0: to be asked for */
+	const struct cr_host *log_to; /* answers are logged there; NULL: nowhere */
 	bool is_strict; /* UDP: hear nobody but the address that was asked */
 };
 
@@ -69,6 +70,9 @@ void snmp_link_close(struct snmp_link *link);
 
 /** Close it and forget the engine: it is asked for anew. [own] */
 void snmp_link_forget(struct snmp_link *link, const struct snmp_access *access);
+
+/** Nothing will be sent for some time. [own] */
+void snmp_link_rest(const struct snmp_link *link);
 
 /** A TCP connection has been made (0) or not (a negative errno value). [own] */
 int snmp_link_connected(struct snmp_link *link);

@@ -135,6 +135,9 @@ static enum snmp_verdict go_on(struct snmp_poll *poll, int code, const char *tex
 				    "the agent has nothing of what was asked for%s%s",
 				    poll->source->help_absent[0] != '\0' ? "; " : "",
 				    poll->source->help_absent);
+	if (poll->access->log_to != NULL)
+		snmp_cells_log(cells, poll->access->log_to, poll->request,
+			       &poll->source->request[poll->request]);
 	if (source_extract_cells(poll->sample, poll->request, cells->cell, cells->n_rows) == 0)
 		poll->n_good++;
 	return next_request(poll);
@@ -157,7 +160,7 @@ static enum snmp_verdict take_error(struct snmp_poll *poll, long error, long ind
 				    "user %s may not read this with %s: set %s, or allow it in "
 				    "the agent",
 				    user->name, snmp_user_level(user),
-				    user->auth > 0 ? "priv" : "auth");
+				    user->auth > 0 ? "priv_protocol" : "auth_protocol");
 	return fail_request(
 		poll,
 		error == SNMP_ERR_AUTHORIZATIONERROR || error == SNMP_ERR_NOACCESS ? CR_AUTH
@@ -186,22 +189,25 @@ enum snmp_verdict snmp_poll_complain(struct snmp_poll *poll, const struct snmp_r
 
 	switch (report->complaint) {
 	case SNMP_UNSUPPORTED_LEVEL:
-		return snmp_poll_fail(poll, CR_AUTH,
-				      "the agent does not offer %s to user %s: set auth and priv "
-				      "as in the agent",
-				      snmp_user_level(user), user->name);
+		return snmp_poll_fail(
+			poll, CR_AUTH,
+			"the agent does not offer %s to user %s: set auth_protocol and "
+			"priv_protocol as in the agent",
+			snmp_user_level(user), user->name);
 	case SNMP_UNKNOWN_USER:
 		return snmp_poll_fail(poll, CR_AUTH, "the agent knows no user %s", user->name);
 	case SNMP_WRONG_DIGEST:
-		return snmp_poll_fail(poll, CR_AUTH,
-				      "the agent refuses the key of user %s: wrong "
-				      "auth_password_file, or auth is another than in the agent",
-				      user->name);
+		return snmp_poll_fail(
+			poll, CR_AUTH,
+			"the agent refuses the key of user %s: wrong "
+			"auth_password_file, or auth_protocol is another than in the agent",
+			user->name);
 	case SNMP_CANNOT_DECRYPT:
-		return snmp_poll_fail(poll, CR_AUTH,
-				      "the agent cannot decrypt what user %s says: wrong "
-				      "priv_password_file, or priv is another than in the agent",
-				      user->name);
+		return snmp_poll_fail(
+			poll, CR_AUTH,
+			"the agent cannot decrypt what user %s says: wrong "
+			"priv_password_file, or priv_protocol is another than in the agent",
+			user->name);
 	case SNMP_UNKNOWN_ENGINE:
 		return snmp_poll_fail(poll, CR_AUTH,
 				      "the agent has another engine id: correct engine_id, or "
@@ -226,8 +232,8 @@ static enum snmp_verdict give_up_user(struct snmp_poll *poll, long long ms)
 	if (user->priv > 0 && (poll->has_discovered || poll->is_out_of_time))
 		return snmp_poll_fail(poll, CR_AUTH,
 				      "the agent is there, but does not answer what user %s "
-				      "encrypts: wrong priv_password_file, or priv is another than "
-				      "in the agent%s",
+				      "encrypts: wrong priv_password_file, or priv_protocol is "
+				      "another than in the agent%s",
 				      user->name,
 				      user->context[0] != '\0' ? ", or no such context" : "");
 	if (poll->has_discovered)

@@ -8,80 +8,29 @@
 #define TAG_STRING   0x04
 #define TAG_OID      0x06
 #define TAG_SEQUENCE 0x30
+#define TAG_GET      0xa0
 #define TAG_REPORT   0xa8
 
 #define FLAG_PRIVATE 0x02
 
+/* clang-format off */
+static const uint8_t question[] = {
+	TAG_SEQUENCE, 62, TAG_INTEGER, 1, 3, /* version 3 */
+	TAG_SEQUENCE, 17, TAG_INTEGER, 4, 0, 0, 0, 0, /* message id */
+	TAG_INTEGER, 3, 0, 0xff, 0xe3, TAG_STRING, 1, 4, /* 65507 bytes; reportable */
+	TAG_INTEGER, 1, 3, /* user-based security; engine, boots, time, user and keys: none */
+	TAG_STRING, 16, TAG_SEQUENCE, 14, TAG_STRING, 0, TAG_INTEGER, 1, 0, TAG_INTEGER, 1, 0,
+	TAG_STRING, 0, TAG_STRING, 0, TAG_STRING, 0,
+	TAG_SEQUENCE, 20, TAG_STRING, 0, TAG_STRING, 0, /* engine and name of the context */
+	TAG_GET, 14, TAG_INTEGER, 4, 0, 0, 0, 0, /* request id */
+	TAG_INTEGER, 1, 0, TAG_INTEGER, 1, 0, TAG_SEQUENCE, 0, /* of nothing */
+};
+/* clang-format on */
+
+_Static_assert(sizeof question == SNMP_DISCOVER_LEN, "the outer length is 62");
+
 size_t snmp_report_ask(uint8_t out[SNMP_DISCOVER_LEN], uint32_t message)
 {
-	static const uint8_t question[] = {
-		TAG_SEQUENCE,
-		62,
-		TAG_INTEGER,
-		1,
-		3, /* version 3 */
-		TAG_SEQUENCE,
-		17,
-		TAG_INTEGER,
-		4,
-		0,
-		0,
-		0,
-		0, /* message id */
-		TAG_INTEGER,
-		3,
-		0,
-		0xff,
-		0xe3,
-		TAG_STRING,
-		1,
-		4, /* 65507 bytes; reportable */
-		TAG_INTEGER,
-		1,
-		3, /* user-based security; engine, boots, time, user and keys: */
-		TAG_STRING,
-		16,
-		TAG_SEQUENCE,
-		14,
-		TAG_STRING,
-		0,
-		TAG_INTEGER,
-		1,
-		0,
-		TAG_INTEGER,
-		1,
-		0,
-		TAG_STRING,
-		0,
-		TAG_STRING,
-		0,
-		TAG_STRING,
-		0, /* none */
-		TAG_SEQUENCE,
-		20,
-		TAG_STRING,
-		0,
-		TAG_STRING,
-		0, /* engine and name of the context */
-		0xa0,
-		14,
-		TAG_INTEGER,
-		4,
-		0,
-		0,
-		0,
-		0, /* GET, request id */
-		TAG_INTEGER,
-		1,
-		0,
-		TAG_INTEGER,
-		1,
-		0,
-		TAG_SEQUENCE,
-		0, /* of nothing */
-	};
-
-	_Static_assert(sizeof question == SNMP_DISCOVER_LEN, "the outer length is 62");
 	memcpy(out, question, sizeof question);
 	for (int i = 0; i < 4; i++)
 		out[9 + i] = out[52 + i] = (uint8_t)(message >> (24 - 8 * i));

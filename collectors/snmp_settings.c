@@ -18,9 +18,9 @@ enum {
 	OPTION_VERSION,
 	OPTION_COMMUNITY_FILE,
 	OPTION_USER,
-	OPTION_AUTH,
+	OPTION_AUTH_PROTOCOL,
 	OPTION_AUTH_PASSWORD_FILE,
-	OPTION_PRIV,
+	OPTION_PRIV_PROTOCOL,
 	OPTION_PRIV_PASSWORD_FILE,
 	OPTION_CONTEXT,
 	OPTION_ENGINE_ID,
@@ -30,6 +30,7 @@ enum {
 	OPTION_MAX_REPETITIONS,
 	OPTION_MAX_INFLIGHT,
 	OPTION_MAX_PER_AGENT,
+	OPTION_LOG_ANSWERS,
 };
 
 static const char *const version_words[] = { "1", "2c", "3", NULL };
@@ -54,21 +55,21 @@ const struct cr_option snmp_options[] = {
 			  .type = CR_TEXT,
 			  .preset = "",
 			  .help = "version 3: the user's name" },
-	[OPTION_AUTH] = { .name = "auth",
-			  .type = CR_CHOICE,
-			  .preset = "none",
-			  .choices = snmp_auth_words,
-			  .help = "version 3: how messages are authenticated" },
+	[OPTION_AUTH_PROTOCOL] = { .name = "auth_protocol",
+				   .type = CR_CHOICE,
+				   .preset = "none",
+				   .choices = snmp_auth_words,
+				   .help = "version 3: how messages are authenticated" },
 	[OPTION_AUTH_PASSWORD_FILE] = { .name = "auth_password_file",
 					.type = CR_TEXT,
 					.preset = "",
 					.help = "file with the password for auth in its first "
 						"line" },
-	[OPTION_PRIV] = { .name = "priv",
-			  .type = CR_CHOICE,
-			  .preset = "none",
-			  .choices = snmp_priv_words,
-			  .help = "version 3: how messages are encrypted" },
+	[OPTION_PRIV_PROTOCOL] = { .name = "priv_protocol",
+				   .type = CR_CHOICE,
+				   .preset = "none",
+				   .choices = snmp_priv_words,
+				   .help = "version 3: how messages are encrypted" },
 	[OPTION_PRIV_PASSWORD_FILE] = { .name = "priv_password_file",
 					.type = CR_TEXT,
 					.preset = "",
@@ -121,6 +122,10 @@ const struct cr_option snmp_options[] = {
 				   .max = 4096,
 				   .help = "of these at one endpoint, where many servers are "
 					   "polled through one agent" },
+	[OPTION_LOG_ANSWERS] = { .name = "log_answers",
+				 .type = CR_BOOL,
+				 .preset = "false",
+				 .help = "log each answer at level debug" },
 	{ .name = NULL },
 };
 
@@ -192,7 +197,7 @@ static int read_key(struct snmp_user *user, bool is_private, int option, const s
 
 	if (in->option[option].text[0] == '\0')
 		return snmp_config_refuse(in, -EINVAL, "%s is set, so %s must be given",
-					  is_private ? "priv" : "auth", name);
+					  is_private ? "priv_protocol" : "auth_protocol", name);
 	code = read_secret(password, option, in);
 	if (code == 0 && strlen(password) < SNMP_PASSWORD_MIN)
 		code = snmp_config_refuse(in, -EINVAL,
@@ -255,10 +260,11 @@ static int read_user(struct snmp_user *user, const struct cr_open *in)
 					  SNMP_CONTEXT_LEN - 1);
 	(void)snprintf(user->name, sizeof user->name, "%s", option[OPTION_USER].text);
 	(void)snprintf(user->context, sizeof user->context, "%s", option[OPTION_CONTEXT].text);
-	user->auth = (size_t)option[OPTION_AUTH].num;
-	user->priv = (size_t)option[OPTION_PRIV].num;
+	user->auth = (size_t)option[OPTION_AUTH_PROTOCOL].num;
+	user->priv = (size_t)option[OPTION_PRIV_PROTOCOL].num;
 	if (user->priv > 0 && user->auth == 0)
-		return snmp_config_refuse(in, -EINVAL, "priv needs auth: set auth, sha-256 say");
+		return snmp_config_refuse(
+			in, -EINVAL, "priv_protocol needs auth_protocol: set it to sha-256, say");
 	if (user->auth > 0)
 		code = read_key(user, false, OPTION_AUTH_PASSWORD_FILE, in);
 	if (code == 0 && user->priv > 0)
@@ -273,6 +279,7 @@ static int read_access(struct snmp_config *config, const struct cr_open *in,
 	int code;
 
 	access->version = versions[option[OPTION_VERSION].num];
+	access->log_to = option[OPTION_LOG_ANSWERS].flag ? in->host : NULL;
 	access->is_strict = option[OPTION_STRICT_SOURCE].flag;
 	if (access->version == SNMP_VERSION_1 && option[OPTION_COUNTER64].flag)
 		return snmp_config_refuse(in, -EINVAL,

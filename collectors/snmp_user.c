@@ -63,23 +63,38 @@ int snmp_user_make_key(struct snmp_user *user, bool is_private, const char *pass
 		       : -EINVAL;
 }
 
-void snmp_user_forget(const struct snmp_user *user, const struct snmp_engine *engine)
+void snmp_user_remove(const struct snmp_user *user, const struct snmp_engine *engine)
 {
 	struct usmUser *known = usm_get_user(engine->id, engine->len, user->name);
 
-	if (known != NULL)
-		usm_free_user(usm_remove_user(known));
+	if (known == NULL)
+		return;
+	usm_remove_user(known); /* its result is the list, not the user */
+	known->next = known->prev = NULL;
+	usm_free_user(known);
+}
+
+void snmp_user_renew(const struct snmp_user *user, const struct snmp_engine *engine,
+		     netsnmp_session *session)
+{
+	if (usm_get_user(engine->id, engine->len, user->name) != NULL)
+		return;
+	session->flags &= ~(u_long)SNMP_FLAGS_USER_CREATED;
+	(void)usm_create_user_from_session(session); /* on failure sending fails */
+}
+
+void snmp_user_forget(const struct snmp_user *user, const struct snmp_engine *engine)
+{
+	snmp_user_remove(user, engine);
 	free_enginetime((u_char *)(uintptr_t)engine->id, engine->len);
 }
 
 void snmp_user_enter(const struct snmp_user *user, const struct snmp_engine *engine,
 		     netsnmp_session *session)
 {
-	struct usmUser *known = usm_get_user(engine->id, engine->len, user->name);
 	const struct protocol auth = auth_protocol(user->auth), priv = priv_protocol(user->priv);
 
-	if (known != NULL)
-		usm_free_user(usm_remove_user(known));
+	snmp_user_remove(user, engine);
 	session->version = SNMP_VERSION_3;
 	session->securityModel = SNMP_SEC_MODEL_USM;
 	session->securityLevel = SNMP_SEC_LEVEL_NOAUTH;

@@ -14,7 +14,8 @@
 #define SNMP_CONTEXT_LEN  256
 #define SNMP_PASSWORD_MIN 8
 
-/** Words for the options "auth" and "priv", NULL-terminated; index 0 is "none". */
+/** Words for the options "auth_protocol" and "priv_protocol", NULL-terminated; index 0 is "none".
+ */
 extern const char *const snmp_auth_words[];
 extern const char *const snmp_priv_words[];
 
@@ -40,7 +41,15 @@ int snmp_user_make_key(struct snmp_user *user, bool is_private, const char *pass
 void snmp_user_enter(const struct snmp_user *user, const struct snmp_engine *engine,
 		     netsnmp_session *session);
 
-/** Make net-snmp forget the user at this engine, and what it knows of the engine's clock. [own] */
+/** Make sure that net-snmp knows the user of this open session at this engine. [own] */
+void snmp_user_renew(const struct snmp_user *user, const struct snmp_engine *engine,
+		     netsnmp_session *session);
+
+/** Make net-snmp forget the user at this engine. It looks through all users for each message, so
+ * that thousands of engines would cost more than the messages do. [own] */
+void snmp_user_remove(const struct snmp_user *user, const struct snmp_engine *engine);
+
+/** The same, and what it knows of the engine's clock. [own] */
 void snmp_user_forget(const struct snmp_user *user, const struct snmp_engine *engine);
 
 #endif

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "source_sample.h"
+#include "text.h"
 
 int source_reading_fail(struct source_reading *reading, enum cr_why why, const char *fmt, ...)
 {
@@ -169,10 +170,10 @@ static void note_rejected(const struct absorb *absorb, const char *row,
 {
 	char text[SOURCE_TEXT_LEN];
 
-	if (sum->reject != SOURCE_TAKEN)
-		(void)snprintf(text, sizeof text, "%s", sum->text);
-	else if (reject == SOURCE_MANY)
+	if (reject == SOURCE_MANY)
 		(void)snprintf(text, sizeof text, "%zu at %.60s", sum->n, slot->where);
+	else if (sum->reject != SOURCE_TAKEN)
+		(void)snprintf(text, sizeof text, "%s", sum->text);
 	else
 		(void)snprintf(text, sizeof text, "%.15g", value);
 	source_sample_note(absorb->sample, row, slot->metric, CR_VALUE, "%s: %s: %.40s: %s",
@@ -283,7 +284,7 @@ static bool is_first_of_name(const struct absorb *absorb, struct source_names *s
 
 	if (source_names_find(seen, sheet->name, sizeof *sheet->name, name) != SIZE_MAX)
 		return false;
-	(void)snprintf(sheet->name[absorb->at], sizeof *sheet->name, "%s", name);
+	(void)text_copy(sheet->name[absorb->at], sizeof *sheet->name, name);
 	(void)source_names_add(seen, sheet->name, sizeof *sheet->name, absorb->at);
 	return true;
 }

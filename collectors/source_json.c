@@ -192,7 +192,7 @@ struct visit {
 	size_t row, slot;
 };
 
-static void visit_from(const struct visit *visit, const json_t *json, size_t step);
+static void visit_from(const struct visit *visit, const json_t *json, size_t at);
 
 static struct source_raw raw_of(const json_t *json)
 {
@@ -246,10 +246,15 @@ static void visit_all(const struct visit *visit, const json_t *json, size_t step
 	size_t i;
 
 	if (json_is_array(json))
-		json_array_foreach(json, i, item) visit_from(visit, item, step);
+		json_array_foreach(json, i, item)
+		{
+			visit_from(visit, item, step);
+		}
 	else if (json_is_object(json))
 		json_object_foreach((json_t *)(uintptr_t)json, key, item)
+		{
 			visit_from(visit, item, step);
+		}
 }
 
 static bool passes(const struct step *step, const json_t *json)

@@ -138,7 +138,8 @@ static const char *take_line(struct source_series *series, char *at)
 		series->name = at;
 	at = skip_blanks(name_end);
 	if (*at == '{') {
-		*name_end = len > 0 ? '\0' : *name_end;
+		if (len > 0)
+			*name_end = '\0';
 		at++;
 		fault = take_labels(series, &at);
 	} else if (len > 0 && at == name_end) {

@@ -259,7 +259,10 @@ bool source_slot_read(struct source_parser *parser, const struct source_at *at, 
 	}
 	if (!source_parser_map(parser, at, json, "this", keys_of(want->role)))
 		return false;
-	json_object_foreach((json_t *)(uintptr_t)json, key, value) read_key(&reader, key, value);
+	json_object_foreach((json_t *)(uintptr_t)json, key, value)
+	{
+		read_key(&reader, key, value);
+	}
 	check_slot(&reader, json);
 	return reader.is_optional;
 }

@@ -85,10 +85,13 @@ static void take_matches(struct source_reading *reading, size_t slot, const rege
 	}
 }
 
-static void read_line(struct source_reading *reading, const char *line, size_t len)
+static void read_line(struct source_reading *reading, const char *start, size_t len)
 {
 	const struct source_parts *parts = reading->parts;
+	char line[LINE_MAX_LEN + 1]; /* with an end of its own: who takes texts may look for it */
 
+	memcpy(line, start, len);
+	line[len] = '\0';
 	for (size_t slot = 0; slot < parts->n_slots; slot++)
 		for (size_t i = 0; i < parts->slot[slot].n_selectors; i++)
 			take_matches(reading, slot, parts->slot[slot].selector[i], line, len);

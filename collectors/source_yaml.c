@@ -1,5 +1,5 @@
-/* source_yaml.c - a tree of what was laid over each other, each thing with its place. */
-#include "source_yaml.h"
+/* source_yaml.c - lays YAML over a tree of what was laid before, each thing with its place. */
+#include "source_thing.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -7,57 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
-enum { DEPTH_MAX = 12, THINGS_MAX = 10000, FILES_MAX = 16, FILE_BYTES_MAX = 256 * 1024 };
-
-enum thing_kind { THING_TEXT, THING_LIST, THING_MAP };
-
-/* A value; in a map or list of its own under parent. */
-struct thing {
-	enum thing_kind kind;
-	char *key;  /* in a map */
-	char *text; /* THING_TEXT */
-	struct thing **child;
-	size_t n;
-	struct source_place place; /* of the key, or of the item of a list */
-};
-
-struct source_yaml {
-	struct thing root;
-	char *file[FILES_MAX];
-	size_t n_files;
-};
+enum { DEPTH_MAX = 12, THINGS_MAX = 10000, FILE_BYTES_MAX = 256 * 1024 };
 
 /* One laying. */
 struct layer {
 	struct source_yaml *yaml;
 	const char *file;
 	yaml_document_t *document;
-	source_yaml_fault_fn *on_fault;
-	void *user;
+	const struct source_yaml_calls *calls;
 	bool is_faulty, is_out_of_memory;
 	size_t n_things;
 };
-
-static void thing_free(struct thing *thing)
-{
-	if (thing == NULL)
-		return;
-	for (size_t i = 0; i < thing->n; i++)
-		thing_free(thing->child[i]);
-	free(thing->child);
-	free(thing->key);
-	free(thing->text);
-	free(thing);
-}
 
 struct source_yaml *source_yaml_new(void)
 {
 	struct source_yaml *yaml = calloc(1, sizeof *yaml);
 
 	if (yaml != NULL)
-		yaml->root.kind = THING_MAP;
+		yaml->root.kind = SOURCE_THING_MAP;
 	return yaml;
 }
 
@@ -66,7 +33,7 @@ void source_yaml_free(struct source_yaml *yaml)
 	if (yaml == NULL)
 		return;
 	for (size_t i = 0; i < yaml->root.n; i++)
-		thing_free(yaml->root.child[i]);
+		source_thing_free(yaml->root.child[i]);
 	free(yaml->root.child);
 	for (size_t i = 0; i < yaml->n_files; i++)
 		free(yaml->file[i]);
@@ -89,12 +56,12 @@ static void fault(struct layer *layer, const struct source_place *place, const c
 	va_list args;
 
 	layer->is_faulty = true;
-	if (layer->on_fault == NULL)
+	if (layer->calls->on_fault == NULL)
 		return;
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	layer->on_fault(layer->user, place, text);
+	layer->calls->on_fault(layer->calls->user, place, text);
 }
 
 /*** Building ***/
@@ -108,21 +75,14 @@ static bool is_null(const yaml_node_t *node)
 	       (*text == '\0' || strcmp(text, "~") == 0 || strcmp(text, "null") == 0);
 }
 
-static size_t find(const struct thing *map, const char *key)
+static bool append(struct layer *layer, struct source_thing *parent, struct source_thing *child)
 {
-	for (size_t i = 0; i < map->n; i++)
-		if (strcmp(map->child[i]->key, key) == 0)
-			return i;
-	return SIZE_MAX;
-}
-
-static bool append(struct layer *layer, struct thing *parent, struct thing *child)
-{
-	struct thing **grown = reallocarray(parent->child, parent->n + 1, sizeof(struct thing *));
+	struct source_thing **grown =
+		reallocarray(parent->child, parent->n + 1, sizeof(struct source_thing *));
 
 	if (grown == NULL) {
 		layer->is_out_of_memory = true;
-		thing_free(child);
+		source_thing_free(child);
 		return false;
 	}
 	parent->child = grown;
@@ -130,26 +90,19 @@ static bool append(struct layer *layer, struct thing *parent, struct thing *chil
 	return true;
 }
 
-static void take_away(struct thing *map, size_t i)
-{
-	thing_free(map->child[i]);
-	memmove(&map->child[i], &map->child[i + 1], (map->n - i - 1) * sizeof(struct thing *));
-	map->n--;
-}
-
 /* An empty thing for node. */
-static struct thing *thing_new(struct layer *layer, const yaml_node_t *node, const char *key)
+static struct source_thing *thing_new(struct layer *layer, const yaml_node_t *node, const char *key)
 {
-	struct thing *thing = calloc(1, sizeof *thing);
+	struct source_thing *thing = calloc(1, sizeof *thing);
 
 	if (thing == NULL || (key != NULL && (thing->key = strdup(key)) == NULL)) {
 		layer->is_out_of_memory = true;
 		free(thing);
 		return NULL;
 	}
-	thing->kind = node->type == YAML_MAPPING_NODE    ? THING_MAP
-		      : node->type == YAML_SEQUENCE_NODE ? THING_LIST
-							 : THING_TEXT;
+	thing->kind = node->type == YAML_MAPPING_NODE    ? SOURCE_THING_MAP
+		      : node->type == YAML_SEQUENCE_NODE ? SOURCE_THING_LIST
+							 : SOURCE_THING_TEXT;
 	thing->place = place_of(layer, &node->start_mark);
 	return thing;
 }
@@ -201,32 +154,31 @@ static const char *key_of(struct layer *layer, const yaml_node_pair_t *pair)
 struct job {
 	const yaml_node_t *node;
 	size_t depth;
-	source_yaml_filter_fn *is_other; /* of the outermost map's keys */
-	void *other_user;
+	bool is_outermost; /* its keys may be somebody else's */
 };
 
-static struct thing *build(struct layer *layer, const struct job *job, const char *key);
-static void lay_map(struct layer *layer, struct thing *map, const struct job *job);
+static struct source_thing *build(struct layer *layer, const struct job *job, const char *key);
+static void lay_map(struct layer *layer, struct source_thing *map, const struct job *job);
 
-static void build_list(struct layer *layer, struct thing *list, const struct job *job)
+static void build_list(struct layer *layer, struct source_thing *list, const struct job *job)
 {
 	const yaml_node_t *node = job->node;
 
 	for (const yaml_node_item_t *item = node->data.sequence.items.start;
 	     item < node->data.sequence.items.top; item++) {
 		const struct job inner = { yaml_document_get_node(layer->document, *item),
-					   job->depth + 1, NULL, NULL };
-		struct thing *child = build(layer, &inner, NULL);
+					   job->depth + 1, false };
+		struct source_thing *child = build(layer, &inner, NULL);
 
 		if (child == NULL || !append(layer, list, child))
 			return;
 	}
 }
 
-static struct thing *build(struct layer *layer, const struct job *job, const char *key)
+static struct source_thing *build(struct layer *layer, const struct job *job, const char *key)
 {
 	const yaml_node_t *node = job->node;
-	struct thing *thing;
+	struct source_thing *thing;
 
 	if (is_too_much(layer, node, job->depth) || !is_plain(layer, node))
 		return NULL;
@@ -234,14 +186,14 @@ static struct thing *build(struct layer *layer, const struct job *job, const cha
 	if (thing == NULL)
 		return NULL;
 	switch (thing->kind) {
-	case THING_TEXT:
+	case SOURCE_THING_TEXT:
 		thing->text = strdup((const char *)node->data.scalar.value);
 		layer->is_out_of_memory |= thing->text == NULL;
 		break;
-	case THING_LIST:
+	case SOURCE_THING_LIST:
 		build_list(layer, thing, job);
 		break;
-	case THING_MAP:
+	case SOURCE_THING_MAP:
 		lay_map(layer, thing, job);
 		break;
 	}
@@ -249,17 +201,18 @@ static struct thing *build(struct layer *layer, const struct job *job, const cha
 }
 
 /* One key with its value over what map has of it. */
-static void lay_pair(struct layer *layer, struct thing *map, const char *key, const struct job *job)
+static void lay_pair(struct layer *layer, struct source_thing *map, const char *key,
+		     const struct job *job)
 {
-	const size_t found = find(map, key);
-	struct thing *thing;
+	const size_t found = source_thing_find(map, key);
+	struct source_thing *thing;
 
 	if (is_null(job->node)) {
 		if (found != SIZE_MAX)
-			take_away(map, found);
+			source_thing_take_away(map, found);
 		return;
 	}
-	if (found != SIZE_MAX && map->child[found]->kind == THING_MAP &&
+	if (found != SIZE_MAX && map->child[found]->kind == SOURCE_THING_MAP &&
 	    job->node->type == YAML_MAPPING_NODE) {
 		if (!is_too_much(layer, job->node, job->depth))
 			lay_map(layer, map->child[found], job);
@@ -272,7 +225,7 @@ static void lay_pair(struct layer *layer, struct thing *map, const char *key, co
 		(void)append(layer, map, thing);
 		return;
 	}
-	thing_free(map->child[found]);
+	source_thing_free(map->child[found]);
 	map->child[found] = thing;
 }
 
@@ -294,7 +247,12 @@ static bool is_twice(struct layer *layer, const yaml_node_t *map, const yaml_nod
 	return false;
 }
 
-static void lay_map(struct layer *layer, struct thing *map, const struct job *job)
+static bool is_other(const struct layer *layer, const char *key)
+{
+	return layer->calls->is_other != NULL && layer->calls->is_other(layer->calls->user, key);
+}
+
+static void lay_map(struct layer *layer, struct source_thing *map, const struct job *job)
 {
 	const yaml_node_t *node = job->node;
 
@@ -302,17 +260,17 @@ static void lay_map(struct layer *layer, struct thing *map, const struct job *jo
 	     pair < node->data.mapping.pairs.top; pair++) {
 		const yaml_node_t *key_node = yaml_document_get_node(layer->document, pair->key);
 		const struct job inner = { yaml_document_get_node(layer->document, pair->value),
-					   job->depth + 1, NULL, NULL };
+					   job->depth + 1, false };
 		const char *key = key_of(layer, pair);
 		size_t at;
 
 		if (layer->n_things >= THINGS_MAX)
 			return;
 		if (key == NULL || is_twice(layer, node, pair, key) ||
-		    (job->is_other != NULL && job->is_other(job->other_user, key)))
+		    (job->is_outermost && is_other(layer, key)))
 			continue;
 		lay_pair(layer, map, key, &inner);
-		at = find(map, key);
+		at = source_thing_find(map, key);
 		if (at != SIZE_MAX)
 			map->child[at]->place = place_of(layer, &key_node->start_mark);
 	}
@@ -323,22 +281,19 @@ static const char *keep_file(struct source_yaml *yaml, const char *file)
 	for (size_t i = 0; i < yaml->n_files; i++)
 		if (strcmp(yaml->file[i], file) == 0)
 			return yaml->file[i];
-	if (yaml->n_files == FILES_MAX)
+	if (yaml->n_files == SOURCE_FILES_MAX)
 		return NULL;
 	yaml->file[yaml->n_files] = strdup(file);
 	return yaml->file[yaml->n_files] != NULL ? yaml->file[yaml->n_files++] : NULL;
 }
 
 int source_yaml_lay(struct source_yaml *yaml, const char *file, yaml_document_t *document,
-		    const yaml_node_t *map, source_yaml_filter_fn *is_other, void *other_user,
-		    source_yaml_fault_fn *on_fault, void *user)
+		    const yaml_node_t *map, const struct source_yaml_calls *calls)
 {
-	struct layer layer = { .yaml = yaml,
-			       .file = keep_file(yaml, file),
-			       .document = document,
-			       .on_fault = on_fault,
-			       .user = user };
-	const struct job job = { map, 0, is_other, other_user };
+	struct layer layer = {
+		.yaml = yaml, .file = keep_file(yaml, file), .document = document, .calls = calls
+	};
+	const struct job job = { map, 0, true };
 	struct source_place place;
 
 	if (layer.file == NULL)
@@ -357,15 +312,15 @@ int source_yaml_lay(struct source_yaml *yaml, const char *file, yaml_document_t 
 
 /*** Files ***/
 
-static void tell(source_yaml_fault_fn *on_fault, void *user, const struct source_place *place,
+static void tell(const struct source_yaml_calls *calls, const struct source_place *place,
 		 const char *text)
 {
-	if (on_fault != NULL)
-		on_fault(user, place, text);
+	if (calls->on_fault != NULL)
+		calls->on_fault(calls->user, place, text);
 }
 
 static int load_document(const char *file, FILE *stream, yaml_document_t *document,
-			 source_yaml_fault_fn *on_fault, void *user)
+			 const struct source_yaml_calls *calls)
 {
 	struct source_place place = { file, 0, 0 };
 	char text[200];
@@ -381,7 +336,7 @@ static int load_document(const char *file, FILE *stream, yaml_document_t *docume
 		place.column = parser.problem_mark.column + 1;
 		(void)snprintf(text, sizeof text, "not YAML: %s",
 			       parser.problem != NULL ? parser.problem : "?");
-		tell(on_fault, user, &place, text);
+		tell(calls, &place, text);
 	}
 	yaml_parser_delete(&parser);
 	return is_good ? 0 : -EINVAL;
@@ -398,8 +353,8 @@ static int check_size(FILE *stream)
 	return len < 0 ? -errno : len > FILE_BYTES_MAX ? -EFBIG : 0;
 }
 
-int source_yaml_load(struct source_yaml *yaml, const char *file, source_yaml_filter_fn *is_other,
-		     void *other_user, source_yaml_fault_fn *on_fault, void *user)
+int source_yaml_load(struct source_yaml *yaml, const char *file,
+		     const struct source_yaml_calls *calls)
 {
 	const struct source_place place = { file, 0, 0 };
 	FILE *stream = fopen(file, "re");
@@ -408,121 +363,22 @@ int source_yaml_load(struct source_yaml *yaml, const char *file, source_yaml_fil
 	int rc = stream == NULL ? -errno : check_size(stream);
 
 	if (rc < 0) {
-		tell(on_fault, user, &place, strerrordesc_np(-rc));
+		tell(calls, &place, strerrordesc_np(-rc));
 		if (stream != NULL)
 			(void)fclose(stream);
 		return rc;
 	}
-	rc = load_document(file, stream, &document, on_fault, user);
+	rc = load_document(file, stream, &document, calls);
 	(void)fclose(stream);
 	if (rc < 0)
 		return rc;
 	root = yaml_document_get_root_node(&document);
 	if (root == NULL) {
-		tell(on_fault, user, &place, "the file is empty");
+		tell(calls, &place, "the file is empty");
 		rc = -EINVAL;
 	} else {
-		rc = source_yaml_lay(yaml, file, &document, root, is_other, other_user, on_fault,
-				     user);
+		rc = source_yaml_lay(yaml, file, &document, root, calls);
 	}
 	yaml_document_delete(&document);
 	return rc;
-}
-
-/*** What comes out ***/
-
-const char *source_yaml_get(const struct source_yaml *yaml, const char *key)
-{
-	const size_t at = find(&yaml->root, key);
-
-	return at != SIZE_MAX ? yaml->root.child[at]->text : NULL;
-}
-
-char *source_yaml_take(struct source_yaml *yaml, const char *key)
-{
-	const size_t at = find(&yaml->root, key);
-	char *text;
-
-	if (at == SIZE_MAX || yaml->root.child[at]->text == NULL)
-		return NULL;
-	text = yaml->root.child[at]->text;
-	yaml->root.child[at]->text = NULL;
-	take_away(&yaml->root, at);
-	return text;
-}
-
-static json_t *json_of(const struct thing *thing)
-{
-	json_t *json;
-
-	if (thing->kind == THING_TEXT)
-		return json_string(thing->text);
-	json = thing->kind == THING_MAP ? json_object() : json_array();
-	for (size_t i = 0; json != NULL && i < thing->n; i++) {
-		const struct thing *child = thing->child[i];
-		const int rc = thing->kind == THING_MAP
-				       ? json_object_set_new(json, child->key, json_of(child))
-				       : json_array_append_new(json, json_of(child));
-
-		if (rc < 0) {
-			json_decref(json);
-			return NULL;
-		}
-	}
-	return json;
-}
-
-char *source_yaml_text(const struct source_yaml *yaml)
-{
-	json_t *json = json_of(&yaml->root);
-	char *text = json != NULL ? json_dumps(json, JSON_COMPACT) : NULL;
-
-	json_decref(json);
-	return text;
-}
-
-/* Does key stand at the start of a pointer, its escapes undone? */
-static bool is_token(const char *pointer, size_t len, const char *key)
-{
-	size_t i = 0;
-
-	for (; i < len && *key != '\0'; i++, key++) {
-		char letter = pointer[i];
-
-		if (letter == '~' && i + 1 < len)
-			letter = pointer[++i] == '0' ? '~' : '/';
-		if (letter != *key)
-			return false;
-	}
-	return i == len && *key == '\0';
-}
-
-static const struct thing *step(const struct thing *thing, const char *token, size_t len)
-{
-	size_t index;
-
-	if (thing->kind == THING_LIST) {
-		index = strtoul(token, NULL, 10);
-		return index < thing->n ? thing->child[index] : NULL;
-	}
-	for (size_t i = 0; thing->kind == THING_MAP && i < thing->n; i++)
-		if (is_token(token, len, thing->child[i]->key))
-			return thing->child[i];
-	return NULL;
-}
-
-struct source_place source_yaml_place(const struct source_yaml *yaml, const char *pointer)
-{
-	const struct thing *thing = &yaml->root, *next;
-
-	while (*pointer == '/') {
-		const size_t len = strcspn(pointer + 1, "/");
-
-		next = step(thing, pointer + 1, len);
-		if (next == NULL)
-			break;
-		thing = next;
-		pointer += 1 + len;
-	}
-	return thing->place;
 }

@@ -4,9 +4,9 @@
  * column.
  *
  *	yaml = source_yaml_new();
- *	source_yaml_load(yaml, "/usr/share/callrouter/profiles/jolokia.yaml", on_fault, user);
- *	source_yaml_lay(yaml, "callrouter.yaml", &document, entry, is_not_ours, user, on_fault,
- *user); json = source_yaml_text(yaml);     hand it over as the plugin's option "source"
+ *	source_yaml_load(yaml, "/usr/share/callrouter/profiles/jolokia.yaml", &calls);
+ *	source_yaml_lay(yaml, "callrouter.yaml", &document, entry, &calls);
+ *	json = source_yaml_text(yaml);     to be handed over as the option "source"
  *	source_parse(json, &source, ...)   and for each fault:
  *	source_yaml_place(yaml, pointer)
  */
@@ -31,24 +31,29 @@ typedef void source_yaml_fault_fn(void *user, const struct source_place *place, 
 /** Does this key of the outermost map belong to somebody else? */
 typedef bool source_yaml_filter_fn(void *user, const char *key);
 
+/** Whom to ask and whom to tell; each may be NULL. */
+struct source_yaml_calls {
+	source_yaml_filter_fn *is_other; /* keys for which it says true are left out */
+	source_yaml_fault_fn *on_fault;
+	void *user; /* passed to both */
+};
+
 /** Returns NULL without memory. [any] */
 struct source_yaml *source_yaml_new(void);
 void source_yaml_free(struct source_yaml *yaml);
 
 /**
  * Lay a map over what is there: maps are merged key by key, texts and lists replace what was there,
- * a key without a value (null) takes away what was there. Keys for which is_other (NULL: none) says
- * true are left out. file: for places; copied. Returns 0, -EINVAL after at least one fault, or
- * -ENOMEM. [any]
+ * a key without a value (null) takes away what was there. file: for places; copied. Returns 0,
+ * -EINVAL after at least one fault, or -ENOMEM. [any]
  */
 int source_yaml_lay(struct source_yaml *yaml, const char *file, yaml_document_t *document,
-		    const yaml_node_t *map, source_yaml_filter_fn *is_other, void *other_user,
-		    source_yaml_fault_fn *on_fault, void *user);
+		    const yaml_node_t *map, const struct source_yaml_calls *calls);
 
 /** The same for the one map that a file holds; at most 256 KiB. Also -errno if it cannot be read
  * (with a fault). [any] */
-int source_yaml_load(struct source_yaml *yaml, const char *file, source_yaml_filter_fn *is_other,
-		     void *other_user, source_yaml_fault_fn *on_fault, void *user);
+int source_yaml_load(struct source_yaml *yaml, const char *file,
+		     const struct source_yaml_calls *calls);
 
 /** A plain value at the top level, or NULL: for keys that are options of the plugin. Borrowed.
  * [any]

@@ -39,7 +39,7 @@ static void apply_log_report(const char *text)
 static int apply_read(struct daemon *daemon, struct config **config, char **text, struct err *err)
 {
 	const struct config_plugins plugins = { catalogue_options, &daemon->catalogue,
-						catalogue_accepts };
+						catalogue_accepts, &daemon->options.profiles };
 	struct config_report report = { 0 };
 	const int failed = config_read(daemon->options.config_path, &plugins, config, &report);
 

@@ -22,7 +22,8 @@ static const struct ctl_command commands[] = {
 	  "  --count N       so many calls, each with a fresh draw\n"
 	  "  --json          a document, with --count an array of them\n",
 	  ctl_route },
-	{ "servers", "[--json]", "Show every server with its polls and figures, and every source",
+	{ "servers", "[SERVER] [--json]",
+	  "Show every server with its polls and figures, and every source; or all of one",
 	  "  --json          the whole document\n", ctl_servers },
 	{ "plugins", "[--json]",
 	  "Show the generations of all plugins, and the data planes that use them",
@@ -39,10 +40,23 @@ static const struct ctl_command commands[] = {
 	{ "weight", "SERVER N|default [--json]",
 	  "Set a server's weight, 0 .. 100; 0: no new calls; it outlives a restart", "",
 	  ctl_weight },
-	{ "check", "FILE.yaml|FILE.so [NAME=VALUE...] [--plugins-dir DIR]...",
+	{ "check",
+	  "FILE.yaml|FILE.so [NAME=VALUE...] [--plugins-dir DIR]... [--profiles-dir DIR]...",
 	  "Check a configuration, or a plugin with these options; nothing is started",
-	  "  --plugins-dir DIR  where the configuration's plugins are; may be repeated\n",
+	  "  --plugins-dir DIR  where the configuration's plugins are; may be repeated\n"
+	  "  --profiles-dir DIR and its profiles; may be repeated\n",
 	  ctl_check },
+	{ "source", "test NAME [-c FILE] [OPTION...]",
+	  "Poll a collector's target once, or read a recorded answer, and show what came of it",
+	  "  -c FILE            the configuration (/etc/callrouter/callrouter.yaml)\n"
+	  "  --server NAME      that server's target, not the first one's\n"
+	  "  --replay FILE      read this answer (a body, snmpwalk -On, .snmprec); ask nobody\n"
+	  "  --request NAME     which request it answers, by name or number\n"
+	  "  --raw              show answers whole\n"
+	  "  --plugins-dir DIR, --profiles-dir DIR   as callrouterd takes them\n",
+	  ctl_source },
+	{ "profile", "list | show NAME", "Show the profiles of sources, or what one says",
+	  "  --profiles-dir DIR where they are; may be repeated\n", ctl_profile },
 };
 
 #define N_COMMANDS (sizeof commands / sizeof *commands)

@@ -8,9 +8,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "check_plugin.h"
 #include "daemon.h"
 #include "log.h"
 #include "option.h"
+#include "probe.h"
 #include "ranker.h"
 
 #define DEFAULT_RUN_DIR   "/run/callrouter"
@@ -22,17 +24,26 @@
 
 static const char usage[] =
 	"usage: callrouterd [-c FILE] [--run-dir DIR] [--state-dir DIR] [--plugins-dir DIR]...\n"
-	"                   [--log-level error|warn|info|debug] [--check]\n"
+	"                   [--profiles-dir DIR]... [--log-level error|warn|info|debug] [--check]\n"
 	"       callrouterd --check-plugin FILE.so [NAME=VALUE]...\n"
+	"       callrouterd [-c FILE] --test-source NAME [--server NAME] [--replay FILE]\n"
+	"                   [--request NAME] [--raw]\n"
 	"  -c, --config FILE      configuration (" DEFAULT_CONFIG ")\n"
 	"      --run-dir DIR      snapshot, counters and control socket (" DEFAULT_RUN_DIR ")\n"
 	"      --state-dir DIR    adopted plugins and the operator's wishes (" DEFAULT_STATE_DIR
 	")\n"
 	"      --plugins-dir DIR  plugins; may be repeated, of two with one name the later wins\n"
 	"                         (" CALLROUTER_PLUGINS_DIR " and " ETC_PLUGINS_DIR ")\n"
+	"      --profiles-dir DIR profiles of sources; may be repeated, the later wins\n"
+	"                         (" CALLROUTER_PROFILES_DIR " and /etc/callrouter/profiles)\n"
 	"      --log-level LEVEL  (info)\n"
 	"      --check            check the configuration and its plugins, start nothing\n"
 	"      --check-plugin F   load F in a process of its own and try it\n"
+	"      --test-source NAME poll a collector's target once, show what came of it\n"
+	"      --server NAME      that server's target\n"
+	"      --replay FILE      read a recorded answer instead\n"
+	"      --request NAME     which request it answers, or is to be shown\n"
+	"      --raw              show answers whole\n"
 	"      --version, --help\n";
 
 /** The command line, and what it asks for besides running. */
@@ -40,8 +51,9 @@ struct command_line {
 	struct daemon_options options;
 	enum cr_level level;
 	bool only_check;
-	const char *plugin; /* --check-plugin */
-	char **rest;        /* NAME=VALUE */
+	const char *plugin;         /* --check-plugin */
+	struct probe_options probe; /* --test-source, if that is set */
+	char **rest;                /* NAME=VALUE */
 	int n_rest;
 };
 
@@ -49,8 +61,14 @@ enum {
 	OPT_RUN_DIR = 256,
 	OPT_STATE_DIR,
 	OPT_PLUGINS_DIR,
+	OPT_PROFILES_DIR,
 	OPT_CHECK,
 	OPT_CHECK_PLUGIN,
+	OPT_TEST_SOURCE,
+	OPT_SERVER,
+	OPT_REPLAY,
+	OPT_REQUEST,
+	OPT_RAW,
 	OPT_LEVEL,
 	OPT_VERSION
 };
@@ -60,9 +78,15 @@ static const struct option long_options[] = {
 	{ "run-dir", required_argument, NULL, OPT_RUN_DIR },
 	{ "state-dir", required_argument, NULL, OPT_STATE_DIR },
 	{ "plugins-dir", required_argument, NULL, OPT_PLUGINS_DIR },
+	{ "profiles-dir", required_argument, NULL, OPT_PROFILES_DIR },
 	{ "log-level", required_argument, NULL, OPT_LEVEL },
 	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "check-plugin", required_argument, NULL, OPT_CHECK_PLUGIN },
+	{ "test-source", required_argument, NULL, OPT_TEST_SOURCE },
+	{ "server", required_argument, NULL, OPT_SERVER },
+	{ "replay", required_argument, NULL, OPT_REPLAY },
+	{ "request", required_argument, NULL, OPT_REQUEST },
+	{ "raw", no_argument, NULL, OPT_RAW },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
@@ -88,6 +112,30 @@ static bool parse_level(const char *text, enum cr_level *level)
 	return false;
 }
 
+/* What is to be tried of a source. Returns whether it was such an option. */
+static bool parse_probe(struct probe_options *probe, int option)
+{
+	switch (option) {
+	case OPT_TEST_SOURCE:
+		probe->source = optarg;
+		return true;
+	case OPT_SERVER:
+		probe->server = optarg;
+		return true;
+	case OPT_REPLAY:
+		probe->replay = optarg;
+		return true;
+	case OPT_REQUEST:
+		probe->request = optarg;
+		return true;
+	case OPT_RAW:
+		probe->is_raw = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Returns -1 to go on, else the exit status. */
 static int parse_one(struct command_line *line, int option)
 {
@@ -104,6 +152,12 @@ static int parse_one(struct command_line *line, int option)
 	case OPT_PLUGINS_DIR:
 		line->options.plugins_dir[line->options.n_plugins_dirs++] = optarg;
 		return -1;
+	case OPT_PROFILES_DIR:
+		if (profiles_add(&line->options.profiles, optarg) == 0)
+			return -1;
+		(void)fprintf(stderr, "callrouterd: --profiles-dir %s: more than %d of them\n",
+			      optarg, PROFILES_DIRS_MAX);
+		return EXIT_USAGE;
 	case OPT_LEVEL:
 		return parse_level(optarg, &line->level) ? -1 : EXIT_USAGE;
 	case OPT_CHECK:
@@ -131,7 +185,7 @@ static int parse(struct command_line *line, int argc, char **argv)
 
 	/* One thread, yet. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while (status < 0 && (option = getopt_long(argc, argv, "c:h", long_options, NULL)) != -1)
-		status = parse_one(line, option);
+		status = parse_probe(&line->probe, option) ? -1 : parse_one(line, option);
 	line->rest = argv + optind;
 	line->n_rest = argc - optind;
 	if (status < 0 && line->n_rest > 0 && line->plugin == NULL) {
@@ -143,10 +197,12 @@ static int parse(struct command_line *line, int argc, char **argv)
 		line->options.plugins_dir[line->options.n_plugins_dirs++] = installed;
 		line->options.plugins_dir[line->options.n_plugins_dirs++] = etc;
 	}
+	if (line->options.profiles.n == 0 && profiles_add_usual(&line->options.profiles) < 0)
+		status = EXIT_FAILURE;
 	return status;
 }
 
-/*** --check and --check-plugin ***/
+/*** --check and --test-source ***/
 
 static int check_config(const struct command_line *line)
 {
@@ -154,13 +210,16 @@ static int check_config(const struct command_line *line)
 	struct config_report report = { 0 };
 	struct config *config = NULL;
 	struct err err = { 0 };
-	const struct config_plugins plugins = { catalogue_options, &catalogue, catalogue_accepts };
+	const struct config_plugins plugins = { catalogue_options, &catalogue, catalogue_accepts,
+						&line->options.profiles };
 	int failed;
 
 	catalogue_open(&catalogue, NULL, line->options.plugins_dir, line->options.n_plugins_dirs,
 		       &err);
 	failed = config_read(line->options.config_path, &plugins, &config, &report);
-	if (failed == 0)
+	if (failed == 0 && line->probe.source != NULL)
+		failed = probe(config, &catalogue, &line->probe);
+	else if (failed == 0)
 		(void)printf("%s: good: %zu servers, %zu collectors, %zu services\n",
 			     line->options.config_path, config->n_servers, config->n_sources,
 			     config->n_services);
@@ -170,83 +229,6 @@ static int check_config(const struct command_line *line)
 	config_free(config);
 	catalogue_close(&catalogue);
 	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-/* NAME=VALUE arguments as packed options. */
-static char *pack_rest(const struct command_line *line)
-{
-	struct option_text *given = calloc((size_t)line->n_rest + 1, sizeof *given);
-	char *packed = NULL;
-
-	for (int i = 0; given != NULL && i < line->n_rest; i++) {
-		char *equals = strchr(line->rest[i], '=');
-
-		if (equals == NULL) {
-			(void)fprintf(stderr,
-				      "callrouterd: option \"%s\" is not of the form NAME=VALUE\n",
-				      line->rest[i]);
-			free(given);
-			return NULL;
-		}
-		*equals = '\0';
-		given[i] = (struct option_text){ line->rest[i], equals + 1 };
-	}
-	if (given != NULL)
-		packed = option_pack(given, (size_t)line->n_rest);
-	free(given);
-	return packed;
-}
-
-/* NAME of a file NAME.so: plugins.d takes it under no other name. malloc'd; NULL: not a .so. */
-static char *plugin_name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-	const size_t len = strlen(base);
-
-	if (len <= 3 || strcmp(base + len - 3, ".so") != 0)
-		return NULL;
-	return strndup(base, len - 3);
-}
-
-static int check_plugin_file(const struct command_line *line, const char *path, const char *packed)
-{
-	struct ranker_facts *facts = NULL;
-	struct err err = { 0 };
-	char *name = plugin_name_of(line->plugin);
-	int failed = ranker_describe(path, name, &facts, &err);
-
-	free(name);
-	if (failed == 0) {
-		const struct ranker_load load = {
-			.path = path, .plugin = facts->name, .service = "check", .options = packed
-		};
-
-		failed = ranker_check(&load, true, &err);
-	}
-	if (failed < 0)
-		(void)fprintf(stderr, "%s: refused: %s\n", line->plugin, err.text);
-	else
-		(void)printf("%s: good: %s %s %s: %s\n", line->plugin,
-			     facts->kind == PLUGIN_ROUTER ? "router" : "collector", facts->name,
-			     facts->version, facts->summary);
-	ranker_facts_free(facts);
-	return failed < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-static int check_plugin(const struct command_line *line)
-{
-	char *packed = pack_rest(line), *path = realpath(line->plugin, NULL);
-	int status = EXIT_FAILURE;
-
-	if (path == NULL)
-		(void)fprintf(stderr, "%s: %s\n", line->plugin, err_words(errno));
-	else if (packed == NULL)
-		status = EXIT_USAGE;
-	else
-		status = check_plugin_file(line, path, packed);
-	free(packed);
-	free(path);
-	return status;
 }
 
 /* A target that is polled takes a descriptor, and 1024 are soon gone. Nothing here uses select(),
@@ -309,10 +291,15 @@ int main(int argc, char **argv)
 	status = parse(&line, argc, argv);
 	if (status < 0) {
 		log_to(log_stderr, NULL, line.level);
-		status = line.plugin != NULL ? check_plugin(&line)
-			 : line.only_check   ? check_config(&line)
-					     : run(&line);
+		if (line.plugin != NULL)
+			status = check_plugin(line.plugin, line.rest, line.n_rest,
+					      &line.options.profiles);
+		else if (line.only_check || line.probe.source != NULL)
+			status = check_config(&line);
+		else
+			status = run(&line);
 	}
+	profiles_fini(&line.options.profiles);
 	free(line.options.plugins_dir);
 	return status;
 }

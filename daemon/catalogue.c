@@ -277,6 +277,13 @@ static const char *catalogue_path(const struct catalogue *catalogue, const char 
 	return loose != NULL ? loose->path : NULL;
 }
 
+const char *catalogue_file(const struct catalogue *catalogue, const char *plugin)
+{
+	bool is_loose;
+
+	return catalogue_path(catalogue, plugin, &is_loose);
+}
+
 /* Without memory the plugin is asked again, that is all. */
 static void catalogue_note_accepted(struct catalogue *catalogue, struct accepted accepted)
 {

@@ -83,6 +83,9 @@ int catalogue_options(void *arg, bool want_router, const char *plugin,
  */
 int catalogue_accepts(void *arg, const char *plugin, const char *packed, struct err *err);
 
+/** The file of a plugin that was asked for by catalogue_options(), or NULL. Borrowed. */
+const char *catalogue_file(const struct catalogue *catalogue, const char *plugin);
+
 /** Do these packed options fit a generation's table? 0 or < 0 with err. */
 int catalogue_check_options(const struct generation *generation, const char *packed,
 			    struct err *err);

@@ -183,6 +183,9 @@ static void free_service(struct config_service *service)
 	free(service->servers);
 	free_choice(&service->router);
 	free_choice(&service->preset);
+	for (size_t i = 0; i < service->n_smooth; i++)
+		free(service->smooth[i].metric);
+	free(service->smooth);
 }
 
 void config_free(struct config *config)

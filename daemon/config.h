@@ -7,11 +7,13 @@
 
 #include "err.h"
 #include "option.h"
+#include "profiles.h"
 
 /** One "name: value" of a plugin's options or a server's vars. */
 struct config_pair {
 	char *name, *value;
 	int line, column; /* of the value */
+	char *file;       /* the profile it stood in; NULL: the configuration */
 };
 
 struct config_server {
@@ -33,7 +35,9 @@ struct config_source {
 	int64_t interval_ns, timeout_ns; /* default 2 s, 500 ms; timeout <= interval; at most 1 d */
 	size_t *servers;                 /* indices of managed servers it polls; default: all */
 	size_t n_servers;
-	struct config_pair *options; /* every other key of the entry */
+	/* Every other key of the entry. Those of the source language and what its profile says are
+	 * one option "source". */
+	struct config_pair *options;
 	size_t n_options;
 	int line, column;
 };
@@ -46,6 +50,15 @@ struct config_choice {
 	int line, column;
 };
 
+/** How a metric is smoothed for a service's rankers; see smooth.h. */
+struct config_smooth {
+	char *metric;
+	int64_t window_ns;    /* 0: none */
+	bool is_min;          /* the smallest of the window, not the largest */
+	int64_t half_life_ns; /* 0: none */
+	double band;          /* 0.05: 5 % */
+};
+
 struct config_service {
 	char *name;
 	size_t *servers; /* indices of managed servers, each once, in the order given; default: all
@@ -54,6 +67,8 @@ struct config_service {
 	struct config_choice router; /* may be absent */
 	struct config_choice preset; /* default algorithm; round_robin if not given */
 	int64_t stale_after_ns;      /* default 10 s */
+	struct config_smooth *smooth;
+	size_t n_smooth;
 };
 
 struct config {
@@ -84,11 +99,13 @@ struct config_plugins {
 	 * with the plugin's name.
 	 */
 	int (*accepts)(void *arg, const char *plugin, const char *packed, struct err *err);
+	const struct profiles *profiles; /* NULL: there are none but by their path */
 };
 
 /** All mistakes of a file in its order: lines "file:line:col: what, and what would be right\n";
- * just "file: what\n" where there is no place. n counts those past 500, too, which are not listed.
- * Freed by free(text). */
+ * just "file: what\n" where there is no place. A mistake of a profile names that file and comes
+ * where the profile is used. n counts those past 500, too, which are not listed. Freed by
+ * free(text). */
 struct config_report {
 	char *text;
 	size_t n;

@@ -20,10 +20,21 @@
 #define CONFIG_SERVICES_MAX 256
 #define CONFIG_SOURCES_MAX  256
 
-/** One mistake; line and column count from 1. */
-struct config_mistake {
+#define CONFIG_SOURCE_OPTION "source" /* of collectors that read the source language */
+
+/** Where something was written; line and column count from 1; line 0: the file as a whole. */
+struct config_place {
+	const char *file; /* a profile; NULL: the configuration */
 	size_t line, column;
-	size_t found; /* the how many-th: keeps the order at one place */
+	const yaml_node_t *at; /* of the configuration, to which it belongs; NULL: it is there */
+};
+
+/** One mistake. */
+struct config_mistake {
+	char *file; /* a profile; NULL: the configuration */
+	size_t line, column;
+	size_t at_line, at_column; /* in the configuration */
+	size_t found;              /* the how many-th: keeps the order at one place */
 	char *text;
 };
 
@@ -44,6 +55,7 @@ struct config_names {
 /** Where a source said what can only be checked once the servers are known. */
 struct config_source_nodes {
 	const yaml_node_t *entry, *target, *servers;
+	bool is_per_server; /* its answers are about one server each */
 };
 
 /** One reading of one file. */
@@ -71,6 +83,10 @@ void config_mistake_at(struct config_reader *reader, size_t line, size_t column,
 /** Note a mistake at the beginning of a node. [main] */
 void config_mistake(struct config_reader *reader, const yaml_node_t *at, const char *fmt, ...)
 	CR_PRINTF(3, 4);
+
+/** Note a mistake in a profile, or in the configuration. file: copied. [main] */
+void config_mistake_in(struct config_reader *reader, const struct config_place *place,
+		       const char *fmt, ...) CR_PRINTF(3, 4);
 
 /** All mistakes in the file's order. Returns 0 or -ENOMEM with the report saying so. [main] */
 int config_report_make(struct config_reader *reader, struct config_report *report);
@@ -159,9 +175,28 @@ struct config_options {
 	struct config_pair *pairs;
 	size_t n;
 	const yaml_node_t *at, *plugin_at;
+	const yaml_node_t *profile_at; /* what is said about a profile's options comes there */
 	const char *const *own_keys;
+	bool is_faulty; /* mistakes have been told: the plugin is not asked */
 };
 void config_options_check(struct config_reader *reader, const struct config_options *options);
+
+/*** config_profile.c ***/
+
+/** A collector's entry, and what may stand in it. */
+struct config_entry {
+	const yaml_node_t *at, *profile; /* profile: the value of that key, or NULL */
+	const char *plugin;              /* NULL: nobody knows */
+	const char *const *own_keys;     /* that are neither options nor of the source language */
+};
+
+/**
+ * Take the options of the entry's plugin out of it. If the plugin reads the source language (it has
+ * an option "source"), its profile and the keys of the language become that option, and the profile
+ * may hold presets of the others. Sets source's options, and nodes->is_per_server. [main]
+ */
+void config_profile_read(struct config_reader *reader, const struct config_entry *entry,
+			 struct config_source *source, struct config_source_nodes *nodes);
 
 /*** config_servers.c ***/
 
@@ -187,6 +222,12 @@ void config_sources_finish(struct config_reader *reader);
 
 /** Read the list of services. [main] */
 void config_services_read(struct config_reader *reader, const yaml_node_t *list);
+
+/*** config_smooth.c ***/
+
+/** Read what a service smooths. [main] */
+void config_smooth_read(struct config_reader *reader, const yaml_node_t *node,
+			struct config_service *service);
 
 /*** config_expand.c ***/
 

@@ -33,7 +33,15 @@ static bool is_secret(const char *option)
 	return false;
 }
 
-/* The daemon may run in another folder than the one in which the file was checked. */
+/* Where an option was written. */
+static struct config_place place_of(const struct config_pair *pair, const yaml_node_t *at)
+{
+	return (struct config_place){ pair->file, (size_t)pair->line, (size_t)pair->column,
+				      pair->file != NULL ? at : NULL };
+}
+
+/* The daemon may run in another folder than the one in which the file was checked. A profile's
+ * folder is not its user's. */
 static void make_absolute(struct config_reader *reader, struct config_pair *pair)
 {
 	char *path;
@@ -48,36 +56,37 @@ static void make_absolute(struct config_reader *reader, struct config_pair *pair
 	pair->value = path;
 }
 
-static void note_unopened(struct config_reader *reader, const struct config_pair *pair, int code)
+static void note_unopened(struct config_reader *reader, const struct config_place *place,
+			  const struct config_pair *pair, int code)
 {
-	config_mistake_at(reader, (size_t)pair->line, (size_t)pair->column,
-			  "%s: %s cannot be opened: %s; %s", pair->name, pair->value,
+	config_mistake_in(reader, place, "%s: %s cannot be opened: %s; %s", pair->name, pair->value,
 			  err_words(code),
 			  code == EACCES ? "let the daemon's user read it"
 					 : "create it, with mode 640, or correct the path");
 }
 
-static void check_secret(struct config_reader *reader, const struct config_pair *pair)
+static void check_secret(struct config_reader *reader, const struct config_pair *pair,
+			 const yaml_node_t *at)
 {
-	const size_t line = (size_t)pair->line, column = (size_t)pair->column;
+	const struct config_place place = place_of(pair, at);
 	struct stat st;
 	int fd;
 
 	if (pair->value[0] == '\0') {
-		config_mistake_at(reader, line, column, "%s is empty; name a file", pair->name);
+		config_mistake_in(reader, &place, "%s is empty; name a file", pair->name);
 		return;
 	}
 	/* A FIFO must not hold us up. */
 	fd = open(pair->value, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0) {
-		note_unopened(reader, pair, errno);
+		note_unopened(reader, &place, pair, errno);
 		return;
 	}
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		config_mistake_at(reader, line, column, "%s: %s is no regular file; name one",
-				  pair->name, pair->value);
+		config_mistake_in(reader, &place, "%s: %s is no regular file; name one", pair->name,
+				  pair->value);
 	else if ((st.st_mode & OTHERS) != 0)
-		config_mistake_at(reader, line, column,
+		config_mistake_in(reader, &place,
 				  "%s: %s has mode %03o, so others than its owner and group can "
 				  "get at it; run chmod 640 %s",
 				  pair->name, pair->value, (unsigned)st.st_mode & 0777,
@@ -85,14 +94,16 @@ static void check_secret(struct config_reader *reader, const struct config_pair 
 	close(fd);
 }
 
-static void check_files(struct config_reader *reader, struct config_pair *pairs, size_t n)
+static void check_files(struct config_reader *reader, const struct config_options *options)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (!ends_in(pairs[i].name, "_file"))
+	for (size_t i = 0; i < options->n; i++) {
+		struct config_pair *pair = &options->pairs[i];
+
+		if (!ends_in(pair->name, "_file"))
 			continue;
-		make_absolute(reader, &pairs[i]);
-		if (is_secret(pairs[i].name))
-			check_secret(reader, &pairs[i]);
+		make_absolute(reader, pair);
+		if (is_secret(pair->name))
+			check_secret(reader, pair, options->profile_at);
 	}
 }
 
@@ -101,6 +112,7 @@ static void check_given(struct config_reader *reader, const struct config_option
 {
 	for (size_t i = 0; i < options->n; i++) {
 		const struct config_pair *pair = &options->pairs[i];
+		const struct config_place place = place_of(pair, options->profile_at);
 		const char *nearest = NULL;
 		struct err err;
 		const int r = option_check(table, pair->name, pair->value, &err);
@@ -110,12 +122,12 @@ static void check_given(struct config_reader *reader, const struct config_option
 		if (r == -ENOENT && options->own_keys != NULL)
 			nearest = text_nearest(pair->name, options->own_keys);
 		if (nearest != NULL)
-			config_mistake_at(reader, (size_t)pair->line, (size_t)pair->column,
+			config_mistake_in(reader, &place,
 					  "unknown key \"%s\"; did you mean \"%s\"?", pair->name,
 					  nearest);
 		else
-			config_mistake_at(reader, (size_t)pair->line, (size_t)pair->column,
-					  "plugin %s: %s", options->plugin, err.text);
+			config_mistake_in(reader, &place, "plugin %s: %s", options->plugin,
+					  err.text);
 	}
 }
 
@@ -132,7 +144,8 @@ static void check_missing(struct config_reader *reader, const struct config_opti
 			  const struct cr_option *table)
 {
 	for (size_t i = 0; i < option_count(table); i++)
-		if (table[i].preset == NULL && !is_given(options, table[i].name))
+		if (table[i].preset == NULL && !is_given(options, table[i].name) &&
+		    (options->is_router || strcmp(table[i].name, CONFIG_SOURCE_OPTION) != 0))
 			config_mistake(reader, options->at,
 				       "plugin %s: option \"%s\" is missing, add it: %s",
 				       options->plugin, table[i].name,
@@ -160,7 +173,7 @@ void config_options_check(struct config_reader *reader, const struct config_opti
 	const struct cr_option *table = NULL;
 	struct err err = { 0, "" };
 
-	check_files(reader, options->pairs, options->n);
+	check_files(reader, options);
 	if (plugins == NULL || options->plugin == NULL || reader->is_out_of_memory)
 		return;
 	if (plugins->options(plugins->arg, options->is_router, options->plugin, &table, &err) < 0) {
@@ -169,7 +182,7 @@ void config_options_check(struct config_reader *reader, const struct config_opti
 	}
 	check_given(reader, options, table);
 	check_missing(reader, options, table);
-	if (plugins->accepts != NULL && reader->n_mistakes + reader->n_unlisted == n &&
-	    !reader->is_out_of_memory)
+	if (plugins->accepts != NULL && !options->is_faulty &&
+	    reader->n_mistakes + reader->n_unlisted == n && !reader->is_out_of_memory)
 		check_accepted(reader, options);
 }

@@ -8,29 +8,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An anchored part of the file is read wherever an alias repeats it. */
+static bool is_same_file(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* An anchored part of the file is read wherever an alias repeats it, a profile wherever it is used.
+ */
 static bool is_noted(const struct config_reader *reader, const struct config_mistake *mistake)
 {
 	for (size_t i = 0; i < reader->n_mistakes; i++) {
 		const struct config_mistake *old = &reader->mistake[i];
 
 		if (old->line == mistake->line && old->column == mistake->column &&
-		    strcmp(old->text, mistake->text) == 0)
+		    is_same_file(old->file, mistake->file) && strcmp(old->text, mistake->text) == 0)
 			return true;
 	}
 	return false;
 }
 
 /* Takes text. */
-static void note(struct config_reader *reader, size_t line, size_t column, char *text)
+static void note(struct config_reader *reader, const struct config_place *place, char *text)
 {
-	struct config_mistake mistake = { .line = line, .column = column, .text = text };
+	const yaml_node_t *at = place->at;
+	struct config_mistake mistake = {
+		.line = place->line,
+		.column = place->column,
+		.at_line = at != NULL ? at->start_mark.line + 1 : place->line,
+		.at_column = at != NULL ? at->start_mark.column + 1 : place->column,
+		.text = text,
+	};
 
-	if (text == NULL) {
+	if (place->file != NULL)
+		mistake.file = config_copy(reader, place->file);
+	if (text == NULL)
 		reader->is_out_of_memory = true;
-		return;
-	}
-	if (is_noted(reader, &mistake)) {
+	if (reader->is_out_of_memory || is_noted(reader, &mistake)) {
+		free(mistake.file);
 		free(text);
 		return;
 	}
@@ -38,9 +52,9 @@ static void note(struct config_reader *reader, size_t line, size_t column, char 
 	reader->mistake[reader->n_mistakes++] = mistake;
 }
 
-CR_PRINTF(4, 0)
-static void note_args(struct config_reader *reader, size_t line, size_t column, const char *fmt,
-		      va_list args)
+CR_PRINTF(3, 0)
+static void note_args(struct config_reader *reader, const struct config_place *place,
+		      const char *fmt, va_list args)
 {
 	char *text = NULL;
 
@@ -50,25 +64,38 @@ static void note_args(struct config_reader *reader, size_t line, size_t column, 
 	}
 	if (vasprintf(&text, fmt, args) < 0)
 		text = NULL;
-	note(reader, line, column, text);
+	note(reader, place, text);
 }
 
 void config_mistake_at(struct config_reader *reader, size_t line, size_t column, const char *fmt,
 		       ...)
 {
+	const struct config_place place = { .line = line, .column = column };
 	va_list args;
 
 	va_start(args, fmt);
-	note_args(reader, line, column, fmt, args);
+	note_args(reader, &place, fmt, args);
 	va_end(args);
 }
 
 void config_mistake(struct config_reader *reader, const yaml_node_t *at, const char *fmt, ...)
 {
+	const struct config_place place = { .line = at->start_mark.line + 1,
+					    .column = at->start_mark.column + 1 };
 	va_list args;
 
 	va_start(args, fmt);
-	note_args(reader, at->start_mark.line + 1, at->start_mark.column + 1, fmt, args);
+	note_args(reader, &place, fmt, args);
+	va_end(args);
+}
+
+void config_mistake_in(struct config_reader *reader, const struct config_place *place,
+		       const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	note_args(reader, place, fmt, args);
 	va_end(args);
 }
 
@@ -81,6 +108,12 @@ static int compare_mistakes(const void *left, const void *right)
 {
 	const struct config_mistake *a = left, *b = right;
 
+	if (a->at_line != b->at_line)
+		return compare_numbers(a->at_line, b->at_line);
+	if (a->at_column != b->at_column)
+		return compare_numbers(a->at_column, b->at_column);
+	if ((a->file != NULL) != (b->file != NULL))
+		return a->file != NULL ? 1 : -1;
 	if (a->line != b->line)
 		return compare_numbers(a->line, b->line);
 	if (a->column != b->column)
@@ -96,9 +129,11 @@ static int print(FILE *stream, const struct config_reader *reader)
 	for (size_t i = 0; r >= 0 && i < reader->n_mistakes; i++) {
 		const struct config_mistake *mistake = &reader->mistake[i];
 
-		r = mistake->line == 0 ? fprintf(stream, "%s: %s\n", reader->path, mistake->text)
-				       : fprintf(stream, "%s:%zu:%zu: %s\n", reader->path,
-						 mistake->line, mistake->column, mistake->text);
+		const char *file = mistake->file != NULL ? mistake->file : reader->path;
+
+		r = mistake->line == 0 ? fprintf(stream, "%s: %s\n", file, mistake->text)
+				       : fprintf(stream, "%s:%zu:%zu: %s\n", file, mistake->line,
+						 mistake->column, mistake->text);
 	}
 	if (r >= 0 && reader->n_unlisted > 0)
 		r = fprintf(stream, "%s: %zu more mistakes are not listed; correct these first\n",
@@ -135,7 +170,9 @@ int config_report_make(struct config_reader *reader, struct config_report *repor
 
 void config_mistakes_free(struct config_reader *reader)
 {
-	for (size_t i = 0; i < reader->n_mistakes; i++)
+	for (size_t i = 0; i < reader->n_mistakes; i++) {
+		free(reader->mistake[i].file);
 		free(reader->mistake[i].text);
+	}
 	reader->n_mistakes = 0;
 }

@@ -7,9 +7,9 @@
 
 #define DEFAULT_PLUGIN "round_robin"
 
-enum { NAME, SERVERS, ROUTER, DEFAULT, STALE_AFTER };
-static const char *const service_keys[] = { "name",    "servers",     "router",
-					    "default", "stale_after", NULL };
+enum { NAME, SERVERS, ROUTER, DEFAULT, STALE_AFTER, SMOOTH };
+static const char *const service_keys[] = { "name",        "servers", "router", "default",
+					    "stale_after", "smooth",  NULL };
 enum { PLUGIN, OPTIONS };
 static const char *const choice_keys[] = { "plugin", "options", NULL };
 static const struct config_range stale_range = { 50 * CLOCK_MS, 86400 * CLOCK_S, "50ms to 1d" };
@@ -93,6 +93,8 @@ static void read_service(struct config_reader *reader, const yaml_node_t *node,
 		preset_choice(reader, node, &service->preset);
 	config_duration(reader, slot[STALE_AFTER], "stale_after", &stale_range,
 			&service->stale_after_ns);
+	if (slot[SMOOTH] != NULL)
+		config_smooth_read(reader, slot[SMOOTH], service);
 }
 
 void config_services_read(struct config_reader *reader, const yaml_node_t *list)

@@ -11,9 +11,9 @@
 
 #define DAY (86400 * CLOCK_S)
 
-enum { NAME, PLUGIN, TARGET, INTERVAL, TIMEOUT, SERVERS };
-static const char *const source_keys[] = { "name",    "plugin",  "target", "interval",
-					   "timeout", "servers", NULL };
+enum { NAME, PLUGIN, TARGET, INTERVAL, TIMEOUT, SERVERS, PROFILE };
+static const char *const source_keys[] = { "name",    "plugin",  "target",  "interval",
+					   "timeout", "servers", "profile", NULL };
 static const struct config_range interval_range = { 50 * CLOCK_MS, DAY, "50ms to 1d" };
 static const struct config_range timeout_range = { CLOCK_MS, DAY, "1ms to 1d" };
 
@@ -53,19 +53,31 @@ static void read_target(struct config_reader *reader, const yaml_node_t *node,
 			       "target: \"%s\" is no variable; write ${NAME}, closed by }", at);
 }
 
-static void read_plugin(struct config_reader *reader, const yaml_node_t *node,
-			const yaml_node_t *at, struct config_source *source)
+static void read_plugin(struct config_reader *reader, const yaml_node_t *const *slot,
+			struct config_source *source, struct config_source_nodes *nodes)
 {
-	struct config_options options = { .is_router = false, .at = node, .plugin_at = at };
+	const yaml_node_t *at = slot[PLUGIN];
+	const size_t before = reader->n_mistakes + reader->n_unlisted;
+	struct config_options options = {
+		.is_router = false,
+		.at = nodes->entry,
+		.plugin_at = at,
+		.profile_at = slot[PROFILE],
+	};
+	struct config_entry entry = { .at = nodes->entry,
+				      .profile = slot[PROFILE],
+				      .own_keys = source_keys };
 
-	source->n_options =
-		config_pairs(reader, node, "a collector", source_keys, NULL, &source->options);
-	if (at == NULL) {
-		config_mistake(reader, node,
+	if (at != NULL)
+		source->plugin = config_plugin_name(reader, at, "plugin");
+	else
+		config_mistake(reader, nodes->entry,
 			       "this collector has no plugin; add plugin: NAME, like snmp or http");
+	entry.plugin = source->plugin;
+	config_profile_read(reader, &entry, source, nodes);
+	if (at == NULL)
 		return;
-	}
-	source->plugin = config_plugin_name(reader, at, "plugin");
+	options.is_faulty = reader->n_mistakes + reader->n_unlisted > before;
 	options.plugin = source->plugin;
 	options.pairs = source->options;
 	options.n = source->n_options;
@@ -96,7 +108,7 @@ static void read_source(struct config_reader *reader, const yaml_node_t *node,
 			       "this collector has no target; add target: with what the plugin "
 			       "polls, like \"udp:${host}:161\"");
 	read_times(reader, slot, source);
-	read_plugin(reader, node, slot[PLUGIN], source);
+	read_plugin(reader, slot, source, nodes);
 }
 
 void config_sources_read(struct config_reader *reader, const yaml_node_t *list)
@@ -217,6 +229,22 @@ static void check_target(struct config_reader *reader, const struct config_sourc
 			check_variable(reader, source, at, &piece);
 }
 
+/* Who asks each server by itself has to be told where each of them is. */
+static void check_scope(struct config_reader *reader, const struct config_source *source,
+			const struct config_source_nodes *nodes)
+{
+	bool needs_target = false;
+
+	for (size_t i = 0; i < source->n_servers; i++)
+		needs_target |=
+			own_target(&reader->config->servers[source->servers[i]], source) == NULL;
+	if (nodes->is_per_server && needs_target && source->target != NULL &&
+	    !config_is_template(source->target))
+		config_mistake(reader, nodes->target,
+			       "target: this source asks each server by itself, so the target has "
+			       "to say where each is; put ${host} or another variable into it");
+}
+
 static void check_own_target(struct config_reader *reader, const struct config_server *server,
 			     const struct config_pair *pair, bool is_polled)
 {
@@ -270,6 +298,7 @@ void config_sources_finish(struct config_reader *reader)
 				    &source->n_servers);
 		if (nodes->target != NULL)
 			check_target(reader, source, nodes->target);
+		check_scope(reader, source, nodes);
 		check_own_targets(reader, source);
 	}
 }

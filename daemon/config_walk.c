@@ -250,6 +250,7 @@ void config_pairs_free(struct config_pair *pairs, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		free(pairs[i].name);
 		free(pairs[i].value);
+		free(pairs[i].file);
 	}
 	free(pairs);
 }

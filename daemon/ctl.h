@@ -53,6 +53,11 @@ int ctl_drain(struct ctl *ctl, int argc, char **argv);
 int ctl_undrain(struct ctl *ctl, int argc, char **argv);
 int ctl_weight(struct ctl *ctl, int argc, char **argv);
 int ctl_check(struct ctl *ctl, int argc, char **argv);
+int ctl_source(struct ctl *ctl, int argc, char **argv);
+int ctl_profile(struct ctl *ctl, int argc, char **argv);
+
+/** All of one server, for people: ctl_server.c. Returns the exit status. */
+int ctl_server_print(const json_t *server);
 
 /*** Arguments: ctl_common.c ***/
 
@@ -64,6 +69,9 @@ enum { CTL_OPTION_RUN_DIR = 256, CTL_OPTION_JSON, CTL_OPTION_HELP };
 	{ "run-dir", required_argument, NULL, CTL_OPTION_RUN_DIR }, \
 	{ "help", no_argument, NULL, CTL_OPTION_HELP }
 #define CTL_JSON_OPTION { "json", no_argument, NULL, CTL_OPTION_JSON }
+#define CTL_DIR_OPTIONS \
+	{ "plugins-dir", required_argument, NULL, 'p' }, \
+	{ "profiles-dir", required_argument, NULL, 'P' }
 /* clang-format on */
 
 /** What ctl_option() returns besides a command's own letters. */
@@ -94,6 +102,26 @@ int ctl_fail(int status, const char *fmt, ...) CR_PRINTF(2, 3);
 
 /** "callrouterctl: sentence" and how to get help; returns CTL_USAGE. */
 int ctl_usage(const struct ctl *ctl, const char *fmt, ...) CR_PRINTF(2, 3);
+
+/*** Letting callrouterd do it: ctl_line.c ***/
+
+#define CTL_LINE_MAX 128 /* words */
+
+/** callrouterd's command line; zeroed at first. */
+struct ctl_line {
+	char *word[CTL_LINE_MAX + 1];
+	size_t n;
+	bool is_full;
+};
+
+/** Add a word; borrowed. */
+void ctl_line_add(struct ctl_line *line, char *word);
+
+/** Add an option and its value (NULL: it has none); borrowed. */
+void ctl_line_add_option(struct ctl_line *line, const char *option, char *value);
+
+/** Become callrouterd. Returns only if that fails, with the exit status after saying why. */
+int ctl_line_run(struct ctl_line *line);
 
 /*** Asking callrouterd: ctl_common.c ***/
 

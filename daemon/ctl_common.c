@@ -60,11 +60,20 @@ int ctl_usage(const struct ctl *ctl, const char *fmt, ...)
 	return CTL_USAGE;
 }
 
+/* -c goes with --config, for the commands that have it. */
+static const char *letters_of(const struct option *options)
+{
+	for (; options->name != NULL; options++)
+		if (strcmp(options->name, "config") == 0)
+			return "hc:";
+	return "h";
+}
+
 int ctl_option(struct ctl *ctl, int argc, char **argv, const struct option *options)
 {
 	for (;;) {
 		/* NOLINTNEXTLINE(concurrency-mt-unsafe): this program has one thread. */
-		const int code = getopt_long(argc, argv, "h", options, NULL);
+		const int code = getopt_long(argc, argv, letters_of(options), options, NULL);
 
 		switch (code) {
 		case CTL_OPTION_RUN_DIR:

@@ -1,6 +1,7 @@
 /* ctl_servers.c - servers: every server's polls and figures, and every source's. */
 #include "ctl.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
@@ -114,8 +115,14 @@ static void add_source(struct ctl_table *table, const json_t *source)
 	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(source, "polls"));
 	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(source, "good"));
 	add_failed(table, json_object_get(source, "failed"));
+	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(source, "rejected"));
+	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(source, "in_flight"));
 	ctl_table_add(table, CTL_PLAIN,
 		      text_show_seconds(text, sizeof text, ctl_number(source, "latency_s")));
+	ctl_table_add(table, CTL_PLAIN,
+		      text_show_seconds(text, sizeof text, ctl_number(source, "latency_worst_s")));
+	ctl_table_add(table, CTL_PLAIN,
+		      text_show_seconds(text, sizeof text, ctl_number(source, "good_age_s")));
 	if (error != NULL)
 		ctl_table_addf(
 			table, CTL_PLAIN, "%s ago: %s",
@@ -128,9 +135,11 @@ static void add_source(struct ctl_table *table, const json_t *source)
 static int print_sources(const json_t *sources, bool is_coloured)
 {
 	static const struct ctl_column columns[] = {
-		{ "SOURCE", false }, { "PLUGIN", false },    { "TARGETS", true },
-		{ "EVERY", true },   { "POLLS", true },      { "GOOD", true },
-		{ "FAILED", false }, { "ANSWERS IN", true }, { "LAST ERROR", false },
+		{ "SOURCE", false },     { "PLUGIN", false },  { "TARGETS", true },
+		{ "EVERY", true },       { "POLLS", true },    { "GOOD", true },
+		{ "FAILED", false },     { "REJECTED", true }, { "UNDER WAY", true },
+		{ "ANSWERS IN", true },  { "WORST", true },    { "LAST GOOD", true },
+		{ "LAST ERROR", false },
 	};
 	struct ctl_table *table = ctl_table_new(columns, sizeof columns / sizeof *columns);
 	int r;
@@ -157,9 +166,45 @@ static int print_all(const json_t *answer)
 	return r == 0 ? CTL_GOOD : ctl_fail(CTL_REFUSED, "out of memory");
 }
 
+/* The entry of this name, or NULL after saying that there is none. */
+static const json_t *find_server(const json_t *answer, const char *name)
+{
+	const json_t *servers = json_object_get(answer, "servers");
+	const size_t n = json_array_size(servers);
+	const char **words = calloc(n + 1, sizeof *words);
+	const char *nearest = NULL;
+
+	for (size_t i = 0; words != NULL && i < n; i++) {
+		words[i] = ctl_text(json_array_get(servers, i), "server");
+		if (strcmp(words[i], name) == 0) {
+			free(words);
+			return json_array_get(servers, i);
+		}
+	}
+	if (words != NULL)
+		nearest = text_nearest(name, words);
+	if (nearest != NULL)
+		(void)ctl_fail(CTL_REFUSED, "no server \"%s\"; did you mean \"%s\"?", name,
+			       nearest);
+	else
+		(void)ctl_fail(CTL_REFUSED, "no server \"%s\"; callrouterctl servers lists them",
+			       name);
+	free(words);
+	return NULL;
+}
+
+static int print_one(const struct ctl *ctl, const json_t *answer, const char *name)
+{
+	const json_t *server = find_server(answer, name);
+
+	if (server == NULL)
+		return CTL_REFUSED;
+	return ctl->is_json ? ctl_print_json(server, stdout) : ctl_server_print(server);
+}
+
 int ctl_servers(struct ctl *ctl, int argc, char **argv)
 {
-	const int code = ctl_arguments(ctl, argc, argv, 0, 0);
+	const int code = ctl_arguments(ctl, argc, argv, 0, 1);
 	json_t *answer;
 	int status;
 
@@ -168,7 +213,10 @@ int ctl_servers(struct ctl *ctl, int argc, char **argv)
 	status = ctl_ask(ctl, json_pack("{s:s}", "command", "servers"), CTL_ASK_MS, &answer);
 	if (status != CTL_GOOD)
 		return status;
-	status = ctl->is_json ? ctl_print_json(answer, stdout) : print_all(answer);
+	if (optind < argc)
+		status = print_one(ctl, answer, argv[optind]);
+	else
+		status = ctl->is_json ? ctl_print_json(answer, stdout) : print_all(answer);
 	json_decref(answer);
 	return status;
 }

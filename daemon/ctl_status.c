@@ -272,6 +272,41 @@ static int print_ranking(const struct page *page, const json_t *service)
 	return r;
 }
 
+/* What the rankers were given of a metric, server by server, if it is not what was measured. */
+static void print_smoothed_metric(const struct page *page, const json_t *ranking, const char *name)
+{
+	const size_t len = strlen(name);
+	const bool is_bytes = len > 6 && strcmp(name + len - 6, "_bytes") == 0;
+	bool is_first = true;
+	char text[32];
+
+	for (size_t i = 0; i < json_array_size(ranking); i++) {
+		const json_t *entry = json_array_get(ranking, i);
+		const json_t *metric = json_object_get(json_object_get(entry, "metrics"), name);
+		const double value = ctl_number(metric, "smoothed");
+
+		if (isnan(value))
+			continue;
+		if (is_bytes)
+			(void)text_show_bytes(text, sizeof text, value);
+		else
+			(void)snprintf(text, sizeof text, "%.6g", value);
+		(void)fprintf(page->out, "%s%s%s %s %s", is_first ? "  smoothed " : "",
+			      is_first ? name : ",", is_first ? ":" : "", ctl_text(entry, "server"),
+			      text);
+		is_first = false;
+	}
+	(void)fputs(is_first ? "" : "\n", page->out);
+}
+
+static void print_smoothed(const struct page *page, const json_t *ranking)
+{
+	json_t *metrics = json_object_get(json_array_get(ranking, 0), "metrics"), *metric;
+	const char *name;
+
+	json_object_foreach(metrics, name, metric) print_smoothed_metric(page, ranking, name);
+}
+
 static void print_not_ranked(const struct page *page, const json_t *others)
 {
 	for (size_t i = 0; i < json_array_size(others); i++) {
@@ -308,6 +343,7 @@ static int print_service(const struct page *page, const json_t *service)
 	print_reasons(page, json_object_get(service, "fallback_reasons"));
 	print_order(page, service);
 	r = print_ranking(page, service);
+	print_smoothed(page, json_object_get(service, "ranking"));
 	print_not_ranked(page, json_object_get(service, "not_ranked"));
 	return r;
 }

@@ -220,6 +220,7 @@ void daemon_describe(struct daemon *daemon, struct report_source *source)
 					  .poller = daemon->poller,
 					  .columns = daemon_columns,
 					  .columns_arg = daemon->seats,
+					  .smooth = publisher_smoothed(daemon->publisher),
 					  .now_ns = clock_now_ns(),
 					  .started_ns = daemon->started_ns };
 }

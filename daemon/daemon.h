@@ -20,6 +20,7 @@ struct daemon_options {
 	const char *config_path, *run_dir, *state_dir;
 	char **plugins_dir;
 	size_t n_plugins_dirs;
+	struct profiles profiles;
 };
 
 struct daemon {

@@ -428,6 +428,18 @@ int poller_replace(struct poller *poller, struct plugin *plugin, struct err *err
 	return carry_out(poller, &change, err);
 }
 
+/** Under the lock. */
+static int64_t slowest(const struct poller_worst *worst)
+{
+	const int64_t now = clock_now_ns() / POLLER_SLICE_NS;
+	int64_t slowest_ns = 0;
+
+	for (size_t i = 0; i < POLLER_SLICES; i++)
+		if (worst->slice[i] > now - POLLER_SLICES && worst->latency_ns[i] > slowest_ns)
+			slowest_ns = worst->latency_ns[i];
+	return slowest_ns;
+}
+
 bool poller_get(struct poller *poller, size_t index, struct poller_source *out)
 {
 	const struct source *source;
@@ -439,6 +451,7 @@ bool poller_get(struct poller *poller, size_t index, struct poller_source *out)
 	source = poller->source[index];
 	pthread_mutex_lock(&poller->lock);
 	*out = source->figures->now;
+	out->worst_ns = slowest(&source->figures->worst);
 	pthread_mutex_unlock(&poller->lock);
 	(void)text_copy(out->name, sizeof out->name, source->name);
 	(void)text_copy(out->plugin, sizeof out->plugin, source->plugin);

@@ -19,6 +19,9 @@ struct poller_source {
 	size_t targets, in_flight;
 	uint64_t polls, good, failed[8]; /* by enum cr_why */
 	int64_t interval_ns, latency_ns; /* decaying mean of good polls */
+	int64_t worst_ns;                /* the slowest good one of the last minute; 0: none */
+	int64_t good_ns;                 /* when the last good one ended; 0: never */
+	uint64_t rejected;               /* values that cannot be true */
 	char error[160];                 /* the last failure, "target: why: text"; or that the
 					    collector has not returned for long */
 	int64_t error_ns;                /* and its time; 0: none yet */

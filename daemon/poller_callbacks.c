@@ -52,6 +52,17 @@ static void drop_rowless(struct source *source)
 	source->was_rowless = true;
 }
 
+static void put_value(struct source *source, const char *server, int metric, double value,
+		      int64_t taken_ns)
+{
+	if (servers_put_from(source->poller->servers, source->name, server, metric, value,
+			     taken_ns) != -EINVAL)
+		return;
+	pthread_mutex_lock(&source->poller->lock);
+	source->figures->now.rejected++;
+	pthread_mutex_unlock(&source->poller->lock);
+}
+
 static void put(const struct cr_round *r, struct cr_target *t, const char *row, int metric,
 		double value, int64_t taken_ns)
 {
@@ -66,7 +77,7 @@ static void put(const struct cr_round *r, struct cr_target *t, const char *row, 
 		return;
 	}
 	if (row == NULL) {
-		(void)servers_put(source->poller->servers, target->name, metric, value, taken_ns);
+		put_value(source, target->name, metric, value, taken_ns);
 		return;
 	}
 	server = poller_source_server(source, row);
@@ -74,7 +85,7 @@ static void put(const struct cr_round *r, struct cr_target *t, const char *row, 
 		drop_row(source, row);
 		return;
 	}
-	(void)servers_put(source->poller->servers, row, metric, value, taken_ns);
+	put_value(source, row, metric, value, taken_ns);
 	if (t->is_shared)
 		server->seen = source->shared_poll;
 }
@@ -135,6 +146,19 @@ static int64_t mean_of(int64_t mean_ns, int64_t latency_ns)
 	return mean_ns == 0 ? latency_ns : mean_ns + (latency_ns - mean_ns) / 8;
 }
 
+/** Keep the slowest of each ten seconds, for the slowest of the last minute. */
+static void note_slowest(struct poller_worst *worst, int64_t latency_ns, int64_t now_ns)
+{
+	const int64_t slice = now_ns / POLLER_SLICE_NS;
+	const size_t at = (size_t)slice % POLLER_SLICES;
+
+	if (worst->slice[at] != slice)
+		worst->latency_ns[at] = 0;
+	worst->slice[at] = slice;
+	if (latency_ns > worst->latency_ns[at])
+		worst->latency_ns[at] = latency_ns;
+}
+
 static void count(struct source *source, const struct target *target, int why, const char *error)
 {
 	struct poller_source *const now = &source->figures->now;
@@ -145,7 +169,9 @@ static void count(struct source *source, const struct target *target, int why, c
 	now->polls++;
 	if (why == 0) {
 		now->good++;
+		now->good_ns = now_ns;
 		now->latency_ns = mean_of(now->latency_ns, now_ns - target->started_ns);
+		note_slowest(&source->figures->worst, now_ns - target->started_ns, now_ns);
 	} else {
 		now->failed[why]++;
 		now->error_ns = now_ns;

@@ -17,7 +17,9 @@
 #define POLLER_PATIENCE_NS   (5 * CLOCK_S)  /* with a collector that does not return */
 #define POLLER_PAUSE_NS      (30 * CLOCK_S) /* the longest pause of a failing target */
 #define POLLER_FAILURES      3              /* in a row, then the pauses grow */
-#define POLLER_DROPPED_NAMED 64             /* rows of a source that are logged */
+#define POLLER_SLICE_NS      (10 * CLOCK_S)
+#define POLLER_SLICES        6
+#define POLLER_DROPPED_NAMED 64 /* rows of a source that are logged */
 
 /** A target with its schedule. [own] but for what target says of names. */
 struct target {
@@ -46,11 +48,18 @@ struct target_heap {
 	size_t n;
 };
 
+/** The slowest good polls, by tens of seconds. */
+struct poller_worst {
+	int64_t slice[POLLER_SLICES]; /* which ten seconds */
+	int64_t latency_ns[POLLER_SLICES];
+};
+
 /** A source's figures; those of a changed source go on with its successor. Under the poller's lock.
  */
 struct figures {
 	unsigned users;
-	struct poller_source now; /* but for name, plugin, interval_ns, targets */
+	struct poller_source now; /* but for name, plugin, interval_ns, targets, worst_ns */
+	struct poller_worst worst;
 };
 
 /** A source at work: one instance of a collector and its targets. */

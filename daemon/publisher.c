@@ -7,12 +7,16 @@
 
 #include "clock.h"
 #include "log.h"
+#include "smooth.h"
 
 struct publisher {
 	struct publisher_context context;
 	struct event *debounce, *tick;
 	struct image_header *asked; /* what the rankers are working on; NULL: no round is running */
 	uint32_t *instance;         /* in it, by seat */
+	struct smooth *smooth;
+	bool is_smooth_old;         /* it knows another configuration */
+	struct image_header **seen; /* by service: asked with smoothed metrics; NULL: as it is */
 	struct image_header *published;
 	uint64_t asked_seq, published_seq; /* see servers_scan() */
 	bool has_base;                     /* published is of this configuration */
@@ -104,6 +108,12 @@ static bool publisher_waits(const struct publisher *publisher)
 
 static void publisher_forget_round(struct publisher *publisher)
 {
+	const size_t n = publisher->asked != NULL ? publisher->asked->service.count : 0;
+
+	for (size_t i = 0; publisher->seen != NULL && i < n; i++)
+		free(publisher->seen[i]);
+	free(publisher->seen);
+	publisher->seen = NULL;
 	free(publisher->asked);
 	free(publisher->instance);
 	publisher->asked = NULL;
@@ -122,6 +132,29 @@ static void publisher_end_round(struct publisher *publisher)
 
 /*** The start of a round ***/
 
+/* Smooth the samples that are new in this round. Without memory they stay as they are. */
+static void publisher_smooth(struct publisher *publisher)
+{
+	if (publisher->is_smooth_old &&
+	    smooth_configure(publisher->smooth, publisher_config(publisher)) < 0)
+		log_error("metrics are not smoothed", "error=\"no memory\"");
+	publisher->is_smooth_old = false;
+	smooth_update(publisher->smooth, publisher->asked);
+	publisher->seen =
+		calloc(publisher->asked->service.count + 1, sizeof(struct image_header *));
+}
+
+/* The image as a service's rankers see it. */
+static const struct image_header *publisher_view(struct publisher *publisher, size_t service)
+{
+	if (publisher->seen == NULL || !smooth_is_used(publisher->smooth, service))
+		return publisher->asked;
+	if (publisher->seen[service] == NULL)
+		publisher->seen[service] =
+			smooth_image(publisher->smooth, publisher->asked, service);
+	return publisher->seen[service] != NULL ? publisher->seen[service] : publisher->asked;
+}
+
 static void publisher_ask(struct publisher *publisher, size_t seat)
 {
 	const struct seat *asked = &publisher_seats(publisher)->seat[seat];
@@ -135,7 +168,8 @@ static void publisher_ask(struct publisher *publisher, size_t seat)
 	/* the contract: without a fresh value of what it needs, a router is not asked */
 	if (choice->fresh_until_ns < publisher->asked->taken_ns)
 		return;
-	ranker_rank(sitter->ranker, publisher->asked, publisher->instance[seat]);
+	ranker_rank(sitter->ranker, publisher_view(publisher, asked->service),
+		    publisher->instance[seat]);
 }
 
 void publisher_run(struct publisher *publisher)
@@ -158,6 +192,7 @@ void publisher_run(struct publisher *publisher)
 		publisher_forget_round(publisher);
 		return;
 	}
+	publisher_smooth(publisher);
 	for (size_t i = 0; i < n; i++)
 		publisher_ask(publisher, i);
 	publisher->asked_cost_ns = clock_now_ns() - began_ns;
@@ -277,6 +312,12 @@ void publisher_reset(struct publisher *publisher)
 	publisher_forget_round(publisher);
 	publisher->again = false;
 	publisher->has_base = false;
+	publisher->is_smooth_old = true;
+}
+
+const struct smooth *publisher_smoothed(const struct publisher *publisher)
+{
+	return publisher->is_smooth_old ? NULL : publisher->smooth;
 }
 
 const struct image_header *publisher_image(const struct publisher *publisher)
@@ -293,8 +334,10 @@ struct publisher *publisher_new(const struct publisher_context *context)
 		return NULL;
 	publisher->context = *context;
 	publisher->debounce = evtimer_new(context->base, publisher_due, publisher);
+	publisher->smooth = smooth_new();
+	publisher->is_smooth_old = true;
 	publisher->tick = event_new(context->base, -1, EV_PERSIST, publisher_due, publisher);
-	if (publisher->debounce == NULL || publisher->tick == NULL) {
+	if (publisher->debounce == NULL || publisher->tick == NULL || publisher->smooth == NULL) {
 		publisher_free(publisher);
 		return NULL;
 	}
@@ -311,6 +354,7 @@ void publisher_free(struct publisher *publisher)
 	if (publisher->tick != NULL)
 		event_free(publisher->tick);
 	publisher_forget_round(publisher);
+	smooth_free(publisher->smooth);
 	free(publisher->published);
 	free(publisher);
 }

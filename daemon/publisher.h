@@ -16,6 +16,7 @@
 #define PUBLISHER_TICK_MS  500L /* a publish at least that often: ages and fresh_until move on */
 
 struct publisher;
+struct smooth;
 
 /** Where the publisher finds everything; the pointers behind may change between runs (reload). */
 struct publisher_context {
@@ -63,5 +64,8 @@ void publisher_heard(struct publisher *publisher, struct sitter *sitter, enum ra
 
 /** The image published last, NULL before the first. Valid until the next. [main] */
 const struct image_header *publisher_image(const struct publisher *publisher);
+
+/** What rankers were given instead of what was measured; NULL: nothing yet. Borrowed. [main] */
+const struct smooth *publisher_smoothed(const struct publisher *publisher);
 
 #endif

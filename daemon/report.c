@@ -8,6 +8,7 @@
 #include <callrouter/plugin.h>
 
 #include "clock.h"
+#include "derive.h"
 #include "document.h"
 #include "report_parts.h"
 #include "words.h"
@@ -147,7 +148,51 @@ static json_t *server_metrics(const struct report_source *source, const struct s
 	return metrics;
 }
 
-static json_t *server_rejected(const struct servers_entry *entry)
+/* Which metrics any server has. */
+struct seen {
+	bool metric[SERVERS_METRICS_MAX];
+};
+
+static void find_seen(const struct report_source *source, struct servers_entry *entry,
+		      struct seen *seen)
+{
+	*seen = (struct seen){ { false } };
+	for (size_t i = 0; entry != NULL && servers_get(source->servers, i, entry); i++)
+		for (size_t k = 0; k < SERVERS_METRICS_MAX; k++)
+			seen->metric[k] |= entry->taken_ns[k] != 0;
+}
+
+/* Metrics that another server has, but not this one. */
+static json_t *server_absent(const struct report_source *source, const struct seen *seen,
+			     const struct servers_entry *entry)
+{
+	const size_t n = servers_metric_count(source->servers);
+	json_t *absent = json_array();
+
+	for (size_t k = 0; k < n && k < SERVERS_METRICS_MAX; k++)
+		if (entry->taken_ns[k] == 0 && seen->metric[k] && !entry->is_admin &&
+		    json_array_append_new(
+			    absent, json_string(servers_metric_name(source->servers, k))) < 0) {
+			json_decref(absent);
+			return NULL;
+		}
+	return absent;
+}
+
+static json_t *server_inconsistent(const struct servers_entry *entry)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < DERIVE_FAULTS; i++)
+		if ((entry->contradictions & (1u << i)) != 0 &&
+		    json_array_append_new(list, json_string(derive_fault_words(i))) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
+static json_t *reject_counts(const uint64_t *count)
 {
 	static const char *const words[SERVERS_REJECTS] = {
 		[SERVERS_NAN] = "not_a_number",
@@ -158,13 +203,37 @@ static json_t *server_rejected(const struct servers_entry *entry)
 	json_t *rejected = json_object();
 
 	for (size_t i = 0; i < SERVERS_REJECTS; i++)
-		if (entry->rejected[i] != 0 &&
-		    json_object_set_new(rejected, words[i],
-					json_integer((json_int_t)entry->rejected[i])) < 0) {
+		if (count[i] != 0 && json_object_set_new(rejected, words[i],
+							 json_integer((json_int_t)count[i])) < 0) {
 			json_decref(rejected);
 			return NULL;
 		}
 	return rejected;
+}
+
+/* What happened since the report was begun is just now. */
+static json_t *age_of(const struct report_source *source, int64_t at_ns)
+{
+	return document_seconds(at_ns < source->now_ns ? source->now_ns - at_ns : 0);
+}
+
+/* By source, with what was said of the last one. */
+static json_t *server_rejected_by(const struct report_source *source, size_t index)
+{
+	struct servers_rejected rejected;
+	json_t *list = json_array();
+
+	for (size_t k = 0; servers_get_rejected(source->servers, index, k, &rejected); k++)
+		if (json_array_append_new(
+			    list, json_pack("{s:o,s:o,s:o,s:o}", "source",
+					    document_text(rejected.source, sizeof rejected.source),
+					    "counts", reject_counts(rejected.count), "text",
+					    document_text(rejected.text, sizeof rejected.text),
+					    "age_s", age_of(source, rejected.at_ns))) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
 }
 
 static const struct counters_line *line_of_name(const struct report_source *source,
@@ -186,15 +255,15 @@ static json_int_t count_of(const _Atomic uint64_t *count)
 	return count != NULL ? (json_int_t)atomic_load_explicit(count, memory_order_relaxed) : 0;
 }
 
-static json_t *server_document(const struct report_source *source, size_t index,
-			       const struct servers_entry *entry)
+static json_t *server_document(const struct report_source *source, const struct seen *seen,
+			       size_t index, const struct servers_entry *entry)
 {
 	const struct counters_line *line = line_of_name(source, entry->name);
 	const bool is_admin = entry->is_admin;
 
 	return json_pack(
-		"{s:o,s:o,s:s,s:s,s:I,s:b,s:b,s:o,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o}", "server",
-		document_text(entry->name, sizeof entry->name), "address",
+		"{s:o,s:o,s:s,s:s,s:I,s:b,s:b,s:o,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o}",
+		"server", document_text(entry->name, sizeof entry->name), "address",
 		document_text(entry->address, sizeof entry->address), "role",
 		is_admin ? "admin" : "managed", "state", is_admin ? "admin" : report_state(line),
 		"weight", (json_int_t)entry->weight, "weight_set", entry->weight_is_set, "drained",
@@ -208,16 +277,20 @@ static json_t *server_document(const struct report_source *source, size_t index,
 		"poll_failures", (json_int_t)entry->failures, "error",
 		document_text_or_null(entry->error, sizeof entry->error), "metrics",
 		server_metrics(source, entry, strictest_stale_after_ns(source->config, index)),
-		"rejected", server_rejected(entry));
+		"absent", server_absent(source, seen, entry), "inconsistent",
+		server_inconsistent(entry), "rejected", reject_counts(entry->rejected),
+		"rejected_by", server_rejected_by(source, index));
 }
 
 static json_t *all_servers(const struct report_source *source)
 {
 	struct servers_entry *entry = malloc(sizeof *entry); /* 2 KiB: not for the stack */
 	json_t *servers = json_array();
+	struct seen seen;
 
+	find_seen(source, entry, &seen);
 	for (size_t i = 0; entry != NULL && servers_get(source->servers, i, entry); i++)
-		if (json_array_append_new(servers, server_document(source, i, entry)) < 0) {
+		if (json_array_append_new(servers, server_document(source, &seen, i, entry)) < 0) {
 			json_decref(servers);
 			servers = NULL;
 			break;
@@ -249,15 +322,20 @@ static json_t *source_document(const struct report_source *source,
 	const bool has_failed = figures->error_ns != 0;
 
 	return json_pack(
-		"{s:o,s:o,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o}", "source",
+		"{s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "source",
 		document_text(figures->name, sizeof figures->name), "plugin",
 		document_text(figures->plugin, sizeof figures->plugin), "targets",
 		(json_int_t)figures->targets, "in_flight", (json_int_t)figures->in_flight, "polls",
-		(json_int_t)figures->polls, "good", (json_int_t)figures->good, "failed",
+		(json_int_t)figures->polls, "good", (json_int_t)figures->good, "left_out",
+		(json_int_t)figures->skipped, "rejected", (json_int_t)figures->rejected, "failed",
 		source_failures(figures), "interval_s", document_seconds(figures->interval_ns),
 		"latency_s",
 		figures->good > 0 ? document_number((double)figures->latency_ns / 1e9)
 				  : json_null(),
+		"latency_worst_s",
+		figures->worst_ns > 0 ? document_number((double)figures->worst_ns / 1e9)
+				      : json_null(),
+		"good_age_s", figures->good_ns > 0 ? age_of(source, figures->good_ns) : json_null(),
 		"error",
 		has_failed ? document_text(figures->error, sizeof figures->error) : json_null(),
 		"error_age_s",

@@ -9,6 +9,7 @@
 #include "image.h"
 #include "poller.h"
 #include "servers.h"
+#include "smooth.h"
 
 /** One generation of a plugin, for people. */
 struct report_generation {
@@ -42,6 +43,7 @@ struct report_source {
 	 * index in config; seq: of the router's file. Borrowed. NULL: nobody knows. */
 	char *const *(*columns)(const void *arg, size_t service, uint64_t seq);
 	const void *columns_arg;
+	const struct smooth *smooth; /* what rankers were given; NULL: what was measured */
 	int64_t now_ns, started_ns;
 };
 

@@ -172,9 +172,29 @@ static json_t *reasons_document(const struct subject *s)
 
 /*** The ranking ***/
 
-static json_t *metrics_document(const struct subject *s, uint32_t server)
+/* With what the rankers were given instead, where it is smoothed. */
+static json_t *metric_document(const struct subject *s, size_t k, size_t row)
+{
+	const uint32_t server = image_rows(s->image, s->service)[row];
+	const size_t service = (size_t)(s->config - s->source->config->services);
+	const double smoothed =
+		smooth_get(s->source->smooth, service, image_metrics(s->image)[k].name, row);
+	json_t *metric = report_metric(image_values(s->image, k)[server],
+				       s->source->now_ns - image_taken(s->image, k)[server],
+				       s->service->stale_after_ns);
+
+	if (!isnan(smoothed) &&
+	    json_object_set_new(metric, "smoothed", document_number(smoothed)) < 0) {
+		json_decref(metric);
+		return NULL;
+	}
+	return metric;
+}
+
+static json_t *metrics_document(const struct subject *s, size_t row)
 {
 	const struct image_metric *metric = image_metrics(s->image);
+	const uint32_t server = image_rows(s->image, s->service)[row];
 	json_t *metrics = json_object();
 
 	for (size_t k = 0; k < s->image->metric.count; k++) {
@@ -182,10 +202,7 @@ static json_t *metrics_document(const struct subject *s, uint32_t server)
 
 		if (taken_ns == 0)
 			continue;
-		if (json_object_set_new(metrics, metric[k].name,
-					report_metric(image_values(s->image, k)[server],
-						      s->source->now_ns - taken_ns,
-						      s->service->stale_after_ns)) < 0) {
+		if (json_object_set_new(metrics, metric[k].name, metric_document(s, k, row)) < 0) {
 			json_decref(metrics);
 			return NULL;
 		}
@@ -239,8 +256,7 @@ static json_t *entry_document(const struct subject *s, size_t position, size_t r
 			 document_text(server->address, sizeof server->address), "state",
 			 report_state(line), "weight", (json_int_t)server->weight, "inflight",
 			 (json_int_t)inflight, "share", share_of(s, server), "metrics",
-			 metrics_document(s, image_rows(s->image, s->service)[row]), "columns",
-			 columns_document(s, row));
+			 metrics_document(s, row), "columns", columns_document(s, row));
 }
 
 /* Whose order is shown: the router's if it has one of its own now. */

@@ -16,16 +16,6 @@
 #define METRIC_NAME_MAX 63
 #define WEIGHT_MAX      100
 
-static const char *const heap_names[HEAP_COUNT] = {
-	[HEAP_FREE] = "jvm_heap_free_bytes",
-	[HEAP_USED] = "jvm_heap_used_bytes",
-	[HEAP_SIZE] = "jvm_heap_size_bytes",
-	[HEAP_MAX] = "jvm_heap_max_bytes",
-	[HEAP_AVAILABLE] = "jvm_heap_available_bytes",
-	[HEAP_USED_AFTER_GC] = "jvm_heap_used_after_gc_bytes",
-	[HEAP_FREE_AFTER_GC] = "jvm_heap_free_after_gc_bytes",
-};
-
 static int compare_names(const void *a, const void *b)
 {
 	const struct server *const *left = a, *const *right = b;
@@ -40,8 +30,7 @@ static int compare_key(const void *key, const void *entry)
 	return strcmp(key, (*server)->name);
 }
 
-/** NULL: unknown. Under the lock, or on main. */
-static struct server *find(const struct servers *servers, const char *name)
+struct server *servers_find(const struct servers *servers, const char *name)
 {
 	struct server **found;
 
@@ -56,6 +45,7 @@ static void server_free(struct server *server)
 	if (server == NULL)
 		return;
 	free(server->sample);
+	free(server->reject);
 	free(server);
 }
 
@@ -71,14 +61,7 @@ static struct server *server_new(const struct config_server *from)
 	return server;
 }
 
-/** The next image says something else of it. Under the lock. */
-static void note_change(struct servers *servers, const struct server *server)
-{
-	servers->changed[server->index] = ++servers->seq;
-}
-
-/** Unlocks, and tells the main loop unless it has been told already. */
-static void unlock_and_ring(struct servers *servers)
+void servers_unlock_and_ring(struct servers *servers)
 {
 	const bool is_first = !servers->is_rung;
 
@@ -91,7 +74,7 @@ static void unlock_and_ring(struct servers *servers)
 static bool make_heap_metrics(struct servers *servers)
 {
 	for (size_t i = 0; i < HEAP_COUNT; i++)
-		if (servers_metric(servers, heap_names[i]) != (int)i)
+		if (servers_metric(servers, derive_names[i]) != (int)i)
 			return false;
 	return true;
 }
@@ -144,7 +127,7 @@ static bool gather(const struct servers *servers, const struct config *config, s
 		   bool *is_kept)
 {
 	for (size_t i = 0; i < config->n_servers; i++) {
-		struct server *const old = find(servers, config->servers[i].name);
+		struct server *const old = servers_find(servers, config->servers[i].name);
 
 		is_kept[i] = old != NULL && is_same(old, config->servers + i);
 		next[i] = is_kept[i] ? old : server_new(config->servers + i);
@@ -192,12 +175,12 @@ static void take_over(struct servers *servers, const struct config *config, stru
 		if (next[i]->is_skipped)
 			suspect(servers, next[i]);
 		next[i]->index = i;
-		note_change(servers, next[i]);
+		servers_note_change(servers, next[i]);
 	}
 	pthread_mutex_unlock(&servers->lock);
 
 	for (size_t i = 0; i < n_old; i++)
-		if (find(servers, old[i]->name) != old[i])
+		if (servers_find(servers, old[i]->name) != old[i])
 			server_free(old[i]);
 	free(old);
 	free(old_by_name);
@@ -283,86 +266,6 @@ int servers_metric(struct servers *servers, const char *name)
 	return index;
 }
 
-static bool is_bytes(const char *metric)
-{
-	const size_t len = strlen(metric), end = strlen("_bytes");
-
-	return len > end && strcmp(metric + len - end, "_bytes") == 0;
-}
-
-/** Why a value is not taken; SERVERS_REJECTS: it is. */
-static enum servers_reject judge(const char *metric, double value, int64_t taken_ns, int64_t now_ns)
-{
-	if (!isfinite(value))
-		return SERVERS_NAN;
-	if (value < 0)
-		return SERVERS_NEGATIVE;
-	if (value == (double)UINT32_MAX && is_bytes(metric))
-		return SERVERS_WRAPPED;
-	if (taken_ns - now_ns > CLOCK_S)
-		return SERVERS_FUTURE;
-	return SERVERS_REJECTS;
-}
-
-/** The server's sample of a metric, or NULL without memory. */
-static struct sample *sample_of(struct server *server, size_t metric)
-{
-	struct sample *grown;
-
-	if (metric < server->n_samples)
-		return server->sample + metric;
-	grown = reallocarray(server->sample, metric + 1, sizeof *grown);
-	if (grown == NULL)
-		return NULL;
-	server->sample = grown;
-	while (server->n_samples <= metric)
-		grown[server->n_samples++] = (struct sample){ .value = NAN };
-	return grown + metric;
-}
-
-/** Under the lock. Returns 1 if something changed, 0 if not, or < 0. */
-static int put(struct servers *servers, const char *name, int metric, struct sample sample)
-{
-	struct server *const server = find(servers, name);
-	const int64_t now_ns = clock_now_ns();
-	enum servers_reject fault;
-	struct sample *known;
-
-	if (server == NULL || server->is_admin || server->is_skipped)
-		return -ENOENT;
-	if (metric < 0 || (size_t)metric >= servers->n_metrics)
-		return -EINVAL;
-	fault = judge(servers->metric[metric], sample.value, sample.taken_ns, now_ns);
-	if (fault != SERVERS_REJECTS) {
-		server->rejected[fault]++;
-		return -EINVAL;
-	}
-	if (sample.taken_ns == 0 || sample.taken_ns > now_ns)
-		sample.taken_ns = now_ns;
-	known = sample_of(server, (size_t)metric);
-	if (known == NULL)
-		return -ENOMEM;
-	if (known->taken_ns > sample.taken_ns)
-		return 0;
-	*known = sample;
-	note_change(servers, server);
-	return 1;
-}
-
-int servers_put(struct servers *servers, const char *server, int metric, double value,
-		int64_t taken_ns)
-{
-	int rc;
-
-	pthread_mutex_lock(&servers->lock);
-	rc = put(servers, server, metric, (struct sample){ value, taken_ns });
-	if (rc == 1)
-		unlock_and_ring(servers);
-	else
-		pthread_mutex_unlock(&servers->lock);
-	return rc < 0 ? rc : 0;
-}
-
 /** A poll was good: does that clear the server of being skipped? Under the lock. */
 static bool clear(struct server *server)
 {
@@ -380,7 +283,7 @@ void servers_polled(struct servers *servers, const char *server, const char *err
 	bool is_cleared = false;
 
 	pthread_mutex_lock(&servers->lock);
-	found = find(servers, server);
+	found = servers_find(servers, server);
 	if (found != NULL && !found->is_admin) {
 		found->polls++;
 		found->failures += error != NULL;
@@ -388,9 +291,9 @@ void servers_polled(struct servers *servers, const char *server, const char *err
 		is_cleared = error == NULL && clear(found);
 	}
 	if (is_cleared)
-		note_change(servers, found);
+		servers_note_change(servers, found);
 	if (is_cleared)
-		unlock_and_ring(servers);
+		servers_unlock_and_ring(servers);
 	else
 		pthread_mutex_unlock(&servers->lock);
 }
@@ -407,14 +310,14 @@ void servers_skip(struct servers *servers, const char *server, const char *text)
 	struct server *found;
 
 	pthread_mutex_lock(&servers->lock);
-	found = find(servers, server);
+	found = servers_find(servers, server);
 	if (found == NULL || found->is_admin) {
 		pthread_mutex_unlock(&servers->lock);
 		return;
 	}
 	mark(found, text == NULL ? "" : text);
-	note_change(servers, found);
-	unlock_and_ring(servers);
+	servers_note_change(servers, found);
+	servers_unlock_and_ring(servers);
 }
 
 void servers_suspect(struct servers *servers, const char *server, const char *text)
@@ -422,11 +325,11 @@ void servers_suspect(struct servers *servers, const char *server, const char *te
 	struct server *found;
 
 	pthread_mutex_lock(&servers->lock);
-	found = find(servers, server);
+	found = servers_find(servers, server);
 	if (found != NULL && !found->is_admin && !found->is_skipped) {
 		mark(found, text);
 		suspect(servers, found);
-		note_change(servers, found);
+		servers_note_change(servers, found);
 	}
 	pthread_mutex_unlock(&servers->lock);
 }
@@ -437,7 +340,7 @@ bool servers_is_skipped(struct servers *servers, const char *server)
 	bool is_skipped;
 
 	pthread_mutex_lock(&servers->lock);
-	found = find(servers, server);
+	found = servers_find(servers, server);
 	is_skipped =
 		found != NULL && (found->is_admin || (found->is_skipped && !found->is_suspected));
 	pthread_mutex_unlock(&servers->lock);
@@ -448,7 +351,7 @@ bool servers_is_skipped(struct servers *servers, const char *server)
 static struct server *find_for_operator(const struct servers *servers, const char *name,
 					struct err *err)
 {
-	struct server *const server = find(servers, name);
+	struct server *const server = servers_find(servers, name);
 
 	if (server == NULL)
 		(void)err_set(err, -ENOENT,
@@ -471,7 +374,7 @@ static int wish_for(struct servers *servers, struct server *server, const struct
 		return rc;
 	pthread_mutex_lock(&servers->lock);
 	server->wish = *wish;
-	note_change(servers, server);
+	servers_note_change(servers, server);
 	pthread_mutex_unlock(&servers->lock);
 	return 0;
 }

@@ -11,8 +11,9 @@
 #include "config.h"
 #include "err.h"
 
-#define SERVERS_METRICS_MAX  64
-#define SERVERS_WEIGHT_UNSET UINT32_MAX /* the operator's weight is taken back */
+#define SERVERS_METRICS_MAX   64
+#define SERVERS_REJECTERS_MAX 32         /* sources whose rejected values are counted one by one */
+#define SERVERS_WEIGHT_UNSET  UINT32_MAX /* the operator's weight is taken back */
 
 struct servers;
 
@@ -34,6 +35,7 @@ struct servers_entry {
 	bool weight_is_set;                    /* by the operator */
 	double value[SERVERS_METRICS_MAX];     /* NaN: never measured; derived ones included */
 	int64_t taken_ns[SERVERS_METRICS_MAX]; /* 0: never */
+	unsigned contradictions; /* DERIVE_ bits of figures that cannot be true together */
 	uint64_t rejected[SERVERS_REJECTS];
 	uint64_t polls, failures; /* of all sources */
 	char error[160]; /* of the last poll if that failed, "source: why: text"; else "" */
@@ -78,6 +80,10 @@ const char *servers_metric_name(struct servers *servers,
  */
 int servers_put(struct servers *servers, const char *server, int metric, double value,
 		int64_t taken_ns);
+
+/** The same for a value of this source: what is not taken is counted for it, too. [any] */
+int servers_put_from(struct servers *servers, const char *source, const char *server, int metric,
+		     double value, int64_t taken_ns);
 
 /** A poll ended: error NULL: well. [any] */
 void servers_polled(struct servers *servers, const char *server, const char *error);
@@ -127,13 +133,22 @@ uint64_t servers_scan(struct servers *servers, size_t n_metrics, uint64_t since,
 		      servers_scan_fn *fn, void *arg);
 
 /**
- * Copy one server's state, derived metrics filled in. Derivation in this order, each only where the
- * value is missing or older than its parts; a derived value has the oldest time of its parts:
- *   jvm_heap_free_bytes = max(0, size - used); jvm_heap_used_bytes = max(0, size - free);
- *   jvm_heap_available_bytes = max(0, (max, or size if max is unknown) - used);
- *   jvm_heap_free_after_gc_bytes = max(0, (max, or size if max is unknown) - used after gc).
+ * Copy one server's state, derived metrics filled in (derive.h).
  * Returns false if index is out of range. [main]
  */
 bool servers_get(struct servers *servers, size_t index, struct servers_entry *out);
+
+/** What a source has put about a server and was not taken. */
+struct servers_rejected {
+	char source[64]; /* "": not a source's */
+	uint64_t count[SERVERS_REJECTS];
+	char text[128]; /* about the last one */
+	int64_t at_ns;  /* and its time */
+};
+
+/** Copy the k-th source's rejected values of a server. Returns false if an index is out of range.
+ * [main] */
+bool servers_get_rejected(struct servers *servers, size_t index, size_t k,
+			  struct servers_rejected *out);
 
 #endif

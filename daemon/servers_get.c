@@ -32,45 +32,13 @@ const char *servers_metric_name(struct servers *servers, size_t metric)
 	return name;
 }
 
-/** The values of one server, by metric. */
-struct values {
-	double *value;
-	int64_t *taken_ns;
-};
-
-/** result = max(0, whole - part), where result is missing or older than both. */
-static void derive(struct values v, size_t result, size_t whole, size_t part)
-{
-	const double difference = v.value[whole] - v.value[part];
-	int64_t oldest_ns;
-
-	if (isnan(v.value[whole]) || isnan(v.value[part]))
-		return;
-	oldest_ns = v.taken_ns[whole] < v.taken_ns[part] ? v.taken_ns[whole] : v.taken_ns[part];
-	if (!isnan(v.value[result]) && v.taken_ns[result] >= oldest_ns)
-		return;
-	v.value[result] = difference > 0 ? difference : 0;
-	v.taken_ns[result] = oldest_ns;
-}
-
-static void derive_all(struct values v)
-{
-	size_t whole;
-
-	derive(v, HEAP_FREE, HEAP_SIZE, HEAP_USED);
-	derive(v, HEAP_USED, HEAP_SIZE, HEAP_FREE);
-	whole = isnan(v.value[HEAP_MAX]) ? HEAP_SIZE : HEAP_MAX;
-	derive(v, HEAP_AVAILABLE, whole, HEAP_USED);
-	derive(v, HEAP_FREE_AFTER_GC, whole, HEAP_USED_AFTER_GC);
-}
-
-static void copy_samples(const struct server *server, struct values v, size_t n)
+static void copy_samples(const struct server *server, double *value, int64_t *taken_ns, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const bool is_known = i < server->n_samples;
 
-		v.value[i] = is_known ? server->sample[i].value : NAN;
-		v.taken_ns[i] = is_known ? server->sample[i].taken_ns : 0;
+		value[i] = is_known ? server->sample[i].value : NAN;
+		taken_ns[i] = is_known ? server->sample[i].taken_ns : 0;
 	}
 }
 
@@ -91,7 +59,7 @@ static void copy_server(const struct server *server, struct servers_entry *out)
 	out->failures = server->failures;
 	(void)text_copy(out->error, sizeof out->error, server->error);
 	out->good_ns = server->good_ns;
-	copy_samples(server, (struct values){ out->value, out->taken_ns }, SERVERS_METRICS_MAX);
+	copy_samples(server, out->value, out->taken_ns, SERVERS_METRICS_MAX);
 }
 
 #define SCAN_BATCH 64 /* servers looked at before collectors may put again */
@@ -101,7 +69,6 @@ static void show(const struct server *server, size_t n_metrics, servers_scan_fn 
 {
 	double value[SERVERS_METRICS_MAX];
 	int64_t taken_ns[SERVERS_METRICS_MAX];
-	const struct values v = { value, taken_ns };
 	const struct servers_brief brief = {
 		.name = server->name,
 		.address = server->address,
@@ -113,8 +80,8 @@ static void show(const struct server *server, size_t n_metrics, servers_scan_fn 
 		.taken_ns = taken_ns,
 	};
 
-	copy_samples(server, v, n_metrics > HEAP_COUNT ? n_metrics : HEAP_COUNT);
-	derive_all(v);
+	copy_samples(server, value, taken_ns, n_metrics > HEAP_COUNT ? n_metrics : HEAP_COUNT);
+	(void)derive(value, taken_ns, NULL);
 	fn(arg, server->index, &brief);
 }
 
@@ -146,6 +113,24 @@ bool servers_get(struct servers *servers, size_t index, struct servers_entry *ou
 	pthread_mutex_lock(&servers->lock);
 	copy_server(servers->server[index], out);
 	pthread_mutex_unlock(&servers->lock);
-	derive_all((struct values){ out->value, out->taken_ns });
+
+	out->contradictions = derive(out->value, out->taken_ns, NULL);
 	return true;
+}
+
+bool servers_get_rejected(struct servers *servers, size_t index, size_t k,
+			  struct servers_rejected *out)
+{
+	const struct server *server;
+	bool is_there;
+
+	if (index >= servers->n)
+		return false;
+	server = servers->server[index];
+	pthread_mutex_lock(&servers->lock);
+	is_there = k < server->n_rejects;
+	if (is_there)
+		*out = server->reject[k];
+	pthread_mutex_unlock(&servers->lock);
+	return is_there;
 }

@@ -4,20 +4,9 @@
 
 #include <pthread.h>
 
+#include "derive.h"
 #include "servers.h"
 #include "servers_operator.h"
-
-/** The metrics of the derivations, at fixed places. */
-enum {
-	HEAP_FREE,
-	HEAP_USED,
-	HEAP_SIZE,
-	HEAP_MAX,
-	HEAP_AVAILABLE,
-	HEAP_USED_AFTER_GC,
-	HEAP_FREE_AFTER_GC,
-	HEAP_COUNT
-};
 
 /** One value of one metric. */
 struct sample {
@@ -36,9 +25,11 @@ struct server {
 	bool is_suspected; /* skipped on hearsay: it is polled, and cleared if it turns out good */
 	struct servers_wish wish;
 	char name[64], address[128];
-	size_t index; /* in the configuration's order */
+	size_t index;     /* in the configuration's order */
 	int64_t trust_ns; /* from when on a good poll clears it */
 	uint64_t rejected[SERVERS_REJECTS];
+	struct servers_rejected *reject; /* by source */
+	size_t n_rejects;
 	uint64_t polls, failures;
 	int64_t good_ns;
 	char error[160];
@@ -61,5 +52,17 @@ struct servers {
 	size_t n_metrics;
 	struct servers_operator *wishes; /* [main] */
 };
+
+/** The server of this name, or NULL. Under the lock, or on main. */
+struct server *servers_find(const struct servers *servers, const char *name);
+
+/** Unlocks, and tells the main loop unless it has been told already. */
+void servers_unlock_and_ring(struct servers *servers);
+
+/** The next image says something else of server. Under the lock. */
+static inline void servers_note_change(struct servers *servers, const struct server *server)
+{
+	servers->changed[server->index] = ++servers->seq;
+}
 
 #endif

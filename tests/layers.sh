@@ -12,7 +12,7 @@ standard=" assert.h complex.h ctype.h errno.h fenv.h float.h inttypes.h iso646.h
 	stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h stdlib.h stdnoreturn.h
 	string.h strings.h tgmath.h time.h uchar.h wchar.h wctype.h "
 # The libraries of the collectors; everything else in <> is the C library's.
-collectors_use=" net-snmp/net-snmp-config.h net-snmp/net-snmp-includes.h net-snmp/library/large_fd_set.h curl/curl.h expat.h jansson.h "
+collectors_use=" net-snmp/net-snmp-config.h net-snmp/net-snmp-includes.h net-snmp/library/large_fd_set.h curl/curl.h expat.h jansson.h yaml.h "
 faults=0
 declare -A layer # of core headers, and of core/*.c without a header of their own
 
@@ -55,13 +55,20 @@ router()
 	esac
 }
 
+# The source language is shared with the daemon: it may use core's lowest layer.
+source_needs()
+{
+	[[ $file == collectors/source* && ${layer[core/$name]:-} == 1 ]]
+}
+
 collector()
 {
 	case $quote$name in
 	\<callrouter/plugin.h | \<callrouter/order.h) ;;
 	\<callrouter/*) fault "a collector is a plugin: <callrouter/plugin.h> alone" ;;
-	\"*) [ -e "collectors/$name" ] || fault "there is no such header in collectors/" ;;
-	\<*/* | \<expat.h | \<jansson.h)
+	\"*) [ -e "collectors/$name" ] || source_needs ||
+		fault "there is no such header in collectors/" ;;
+	\<*/* | \<expat.h | \<jansson.h | \<yaml.h)
 		[[ $name == sys/* || $name == net/* || $name == netinet/* || $name == arpa/* ]] ||
 			is_in "$name" "$collectors_use" || fault "not a library of the collectors" ;;
 	esac
@@ -92,7 +99,8 @@ core()
 daemon()
 {
 	[ "$quote" = '<' ] || [ -e "daemon/$name" ] || [ -e "core/$name" ] ||
-		fault "the daemon includes its own headers and those of core"
+		[[ $name == source.h || $name == source_yaml.h ]] ||
+		fault "the daemon includes its own headers, those of core, and the source language's"
 }
 
 dataplane()

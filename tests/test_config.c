@@ -70,7 +70,7 @@ Test(config, tells_every_mistake_with_its_place_and_what_would_be_right)
 			*at = '\n';
 		n++;
 	}
-	cr_expect_eq(n, 77, "%zu examples", n);
+	cr_expect_eq(n, 78, "%zu examples", n);
 	free(data);
 }
 
@@ -111,7 +111,7 @@ Test(config, tells_two_dozen_mistakes_at_once_in_the_order_of_the_file)
 		"or 1d\n"
 		"c.yaml:7:5: unknown key \"prefer\" in a service; there are: name, servers, "
 		"router, "
-		"default, stale_after\n"
+		"default, stale_after, smooth\n"
 		"c.yaml:9:5: plugin snmp: option \"community_file\" is missing, add it: file with "
 		"the community\n"
 		"c.yaml:11:13: target: ${hots} is unknown for server \"ms1\"; did you mean "
@@ -388,7 +388,7 @@ static int accepts(void *arg, const char *plugin, const char *packed, struct err
 
 Test(config, tells_what_only_the_plugin_itself_can_judge)
 {
-	static const struct config_plugins judging = { find_options, plugins_arg, accepts };
+	static const struct config_plugins judging = { find_options, plugins_arg, accepts, NULL };
 	size_t n;
 	char *text;
 
@@ -408,4 +408,57 @@ Test(config, tells_what_only_the_plugin_itself_can_judge)
 		      "with equal ones\n");
 	cr_expect_eq(n, 2u);
 	free(text);
+}
+
+Test(config, smoothing_is_as_written_and_else_by_what_the_metric_is)
+{
+	static const char yaml[] = "servers: [{ name: a, address: \"h:1\" }]\n"
+				   "services:\n"
+				   "  - { name: a, smooth: [jvm_heap_free_bytes, "
+				   "jvm_heap_used_bytes, busy_threads] }\n"
+				   "  - name: b\n"
+				   "    smooth:\n"
+				   "      jvm_heap_free_bytes: { window_max: 2s, band: 0.2 }\n"
+				   "      busy_threads: { half_life: 3s }\n"
+				   "      jvm_heap_size_bytes: { window_min: 4s, band: 0% }\n"
+				   "      jvm_heap_available_bytes: default\n"
+				   "  - { name: c }\n";
+	static const struct config_smooth want[2][4] = {
+		{ { NULL, 10000 * MS, false, 0, 0.1 },
+		  { NULL, 10000 * MS, true, 0, 0.1 },
+		  { NULL, 0, false, 5000 * MS, 0.1 } },
+		{ { NULL, 2000 * MS, false, 0, 0.2 },
+		  { NULL, 0, false, 3000 * MS, 0.1 },
+		  { NULL, 4000 * MS, true, 0, 0 },
+		  { NULL, 10000 * MS, false, 0, 0.1 } },
+	};
+	struct config *config = read_good_text(yaml);
+
+	cr_expect_eq(config->services[0].n_smooth, 3);
+	cr_expect_eq(config->services[1].n_smooth, 4);
+	cr_expect_eq(config->services[2].n_smooth, 0);
+	cr_expect_str_eq(config->services[0].smooth[1].metric, "jvm_heap_used_bytes");
+	for (size_t i = 0; i < 2; i++)
+		for (size_t k = 0; k < config->services[i].n_smooth; k++) {
+			const struct config_smooth *got = &config->services[i].smooth[k];
+
+			cr_expect_eq(got->window_ns, want[i][k].window_ns, "%zu %zu", i, k);
+			cr_expect_eq(got->is_min, want[i][k].is_min, "%zu %zu", i, k);
+			cr_expect_eq(got->half_life_ns, want[i][k].half_life_ns, "%zu %zu", i, k);
+			cr_expect_eq(got->band, want[i][k].band, "%zu %zu", i, k);
+		}
+	config_free(config);
+}
+
+Test(config, a_window_is_longer_where_polls_are_rare)
+{
+	struct config *config;
+
+	write_secrets();
+	config = read_good_text("servers: [{ name: a, address: \"h:1\" }]\n"
+				"collectors: [{ name: x, plugin: snmp, target: t, interval: 2s, "
+				"community_file: community }]\n"
+				"services: [{ name: a, smooth: [jvm_heap_free_bytes] }]\n");
+	cr_expect_eq(config->services[0].smooth[0].window_ns, 30000 * MS);
+	config_free(config);
 }

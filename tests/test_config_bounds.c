@@ -233,9 +233,9 @@ Test(config_bounds, survives_lists_that_contain_themselves)
 		    "c.yaml:1:22: var \"name\" is there for every server already; name it "
 		    "otherwise\n"
 		    "c.yaml:1:32: unknown key \"address\" in a service; there are: name, servers, "
-		    "router, default, stale_after\n"
+		    "router, default, stale_after, smooth\n"
 		    "c.yaml:1:48: unknown key \"vars\" in a service; there are: name, servers, "
-		    "router, default, stale_after\n");
+		    "router, default, stale_after, smooth\n");
 }
 
 Test(config_bounds, takes_values_by_alias)

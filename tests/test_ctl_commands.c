@@ -285,7 +285,8 @@ Test(ctl_commands, servers_shows_servers_and_sources)
 		 "\"wls: "
 		 "timeout\",\"metrics\":{\"jvm_heap_free_bytes\":{\"value\":1048576,\"age_s\":11,"
 		 "\"fresh\":false}},\"rejected\":{}}],\"sources\":[{\"source\":\"wls\",\"plugin\":"
-		 "\"snmp\",\"targets\":3,\"in_flight\":0,\"polls\":9,\"good\":7,\"failed\":{"
+		 "\"snmp\",\"targets\":3,\"in_flight\":1,\"rejected\":4,"
+		 "\"latency_worst_s\":0.25,\"good_age_s\":1,\"polls\":9,\"good\":7,\"failed\":{"
 		 "\"timeout\":"
 		 "1,\"auth\":1},\"interval_s\":2,\"latency_s\":0.0125,\"error\":\"no answer\","
 		 "\"error_age_s\":3}]}";
@@ -298,10 +299,54 @@ Test(ctl_commands, servers_shows_servers_and_sources)
 				"      9       1  h:1      wls: timeout\n"
 				"\n"
 				"SOURCE  PLUGIN  TARGETS  EVERY  POLLS  GOOD  FAILED             "
-				"ANSWERS IN  LAST ERROR\n"
-				"wls     snmp          3  2.0 s      9     7  timeout 1, auth 1    "
-				"   13 ms  3.0 s ago: "
+				"REJECTED  UNDER WAY  ANSWERS IN   WORST  LAST GOOD  LAST ERROR\n"
+				"wls     snmp          3  2.0 s      9     7  timeout 1, auth 1  "
+				"       4          1       13 ms  250 ms      1.0 s  3.0 s ago: "
 				"no answer\n");
+}
+
+static const char one_server[] =
+	"{\"servers\":[{\"server\":\"ms1\",\"address\":\"h:1\",\"role\":\"managed\",\"state\":"
+	"\"up\","
+	"\"weight\":5,\"weight_set\":true,\"drained\":false,\"skipped\":null,\"polls\":9,"
+	"\"poll_failures\":1,\"error\":\"wls: timeout\",\"metrics\":{\"jvm_heap_free_bytes\":{"
+	"\"value\":1048576,\"age_s\":11,\"fresh\":false},\"busy_threads\":{\"value\":3,"
+	"\"age_s\":1,\"fresh\":true}},\"absent\":[\"jvm_heap_max_bytes\"],\"inconsistent\":["
+	"\"used > size\"],\"rejected_by\":[{\"source\":\"wls\",\"counts\":{\"negative\":2,"
+	"\"wrapped\":1},\"text\":\"jvm_heap_max_bytes: 4294967295\\u001b\",\"age_s\":3}]}],"
+	"\"sources\":[]}";
+
+Test(ctl_commands, servers_of_one_shows_every_metric_and_what_was_not_taken)
+{
+	answer = one_server;
+	cr_expect_eq(CALL(ctl_servers, "servers", "ms1"), CTL_GOOD);
+	cr_expect_stdout_eq_str("ms1  h:1  managed, up, weight 5 (set)\n"
+				"polls 9, of which 1 failed\n"
+				"last error: wls: timeout\n"
+				"inconsistent: used > size\n"
+				"not taken from wls: negative 2, wrapped 1; the last, 3.0 s ago: "
+				"jvm_heap_max_bytes: 4294967295?\n"
+				"\n"
+				"METRIC                 VALUE     AGE  STATE\n"
+				"jvm_heap_free_bytes  1.0 MiB  11.0 s  stale\n"
+				"busy_threads               3   1.0 s  fresh\n"
+				"jvm_heap_max_bytes         -       -  absent\n");
+}
+
+Test(ctl_commands, servers_of_an_unknown_one_says_which_was_meant)
+{
+	answer = one_server;
+	cr_expect_eq(CALL(ctl_servers, "servers", "msl"), CTL_REFUSED);
+	cr_expect_stderr_eq_str("callrouterctl: no server \"msl\"; did you mean \"ms1\"?\n");
+}
+
+Test(ctl_commands, source_and_profile_say_how_they_are_written)
+{
+	cr_expect_eq(CALL(ctl_source, "source", "tst", "x"), CTL_USAGE);
+	cr_expect_eq(CALL(ctl_source, "source", "test", NULL), CTL_USAGE);
+	cr_expect_eq(CALL(ctl_profile, "profile", "shw", "x"), CTL_USAGE);
+	cr_expect_eq(CALL(ctl_profile, "profile", "show", NULL), CTL_USAGE);
+	cr_expect_eq(CALL(ctl_profile, "profile", "show", "no-such-profile-at-all"), CTL_REFUSED);
 }
 
 Test(ctl_commands, check_refuses_options_for_a_configuration)

@@ -3,6 +3,7 @@
 
 #include "daemon_scene.h"
 #include "publisher.h"
+#include "smooth.h"
 
 static struct daemon_scene scene;
 static struct event_base *base;
@@ -282,6 +283,42 @@ Test(publisher, a_prepared_swap_is_published_with_its_token)
 	answer_all();
 	cr_expect_eq(publisher_image(publisher)->prepare, 0u);
 	cr_expect_eq(publisher_image(publisher)->instance.count, 5u);
+}
+
+static double asked_free(size_t seat, const char *server)
+{
+	const struct image_header *image = at(seat)->ranker->image;
+	const int metric = image_metric_index(image, "jvm_heap_free_bytes");
+
+	for (uint32_t i = 0; i < image->server.count; i++)
+		if (strcmp(image_servers(image)[i].name, server) == 0)
+			return image_values(image, (size_t)metric)[i];
+	return NAN;
+}
+
+Test(publisher, only_the_rankers_of_a_service_that_smooths_see_smoothed_metrics)
+{
+	struct config_smooth how = { .metric = free_bytes, .window_ns = 10 * CLOCK_S };
+	const uint32_t ms2 = scene.roster->index[2];
+	int metric;
+
+	scene_services[0].smooth = &how;
+	scene_services[0].n_smooth = 1;
+	publisher_run(publisher);
+	answer_all();
+	scene_put(&scene, "ms2", 1e8, 0);
+	publisher_run(publisher);
+	cr_expect_eq(asked_free(ORDERS_ROUTER, "ms2"), 1e9, "the largest of the window");
+	cr_expect_eq(asked_free(ORDERS_DEFAULT, "ms2"), 1e9);
+	cr_expect_eq(asked_free(NEWS_ROUTER, "ms2"), 1e8, "news does not smooth");
+	answer_all();
+	metric = image_metric_index(publisher_image(publisher), free_bytes);
+	cr_expect_eq(image_values(publisher_image(publisher), (size_t)metric)[ms2], 1e8,
+		     "data planes see what was measured");
+	cr_expect_eq(smooth_get(publisher_smoothed(publisher), 0, free_bytes, 1), 1e9);
+	publisher_reset(publisher);
+	cr_expect(publisher_smoothed(publisher) == NULL, "until the new configuration's round");
+	scene_services[0].n_smooth = 0;
 }
 
 static void stop_waiting(evutil_socket_t fd, short what, void *arg)

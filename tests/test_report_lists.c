@@ -11,7 +11,7 @@ Test(report_lists, shows_every_server_with_its_polls_and_figures)
 	json_t *document;
 
 	cr_assert_eq(servers_put(source.servers, "ms1", metric, 25, NOW_NS - CLOCK_S), 0);
-	cr_assert_eq(servers_put(source.servers, "ms1", metric, -1, NOW_NS), -EINVAL);
+	cr_assert_eq(servers_put_from(source.servers, "wls", "ms1", metric, -1, NOW_NS), -EINVAL);
 	servers_polled(source.servers, "ms1", NULL);
 	servers_polled(source.servers, "ms1", "wls: timeout: no answer in 500 ms");
 	servers_skip(source.servers, "ms2", "it says that it is AdminServer");
@@ -26,7 +26,8 @@ Test(report_lists, shows_every_server_with_its_polls_and_figures)
 		"\"admin\",\"weight\":1,\"weight_set\":false,\"drained\":false,\"skipped\":null,"
 		"\"inflight\":0,\"calls\":0,\"failures\":0,\"polls\":0,\"poll_failures\":0,"
 		"\"error\":"
-		"null,\"metrics\":{},\"rejected\":{}}");
+		"null,\"metrics\":{},\"absent\":[],\"inconsistent\":[],\"rejected\":{},"
+		"\"rejected_by\":[]}");
 	cr_expect_str_eq(
 		text_of(json_incref(json_array_get(json_object_get(document, "servers"), 1))),
 		"{\"server\":\"ms1\",\"address\":\"10.0.0.11:7101\",\"role\":\"managed\",\"state\":"
@@ -34,7 +35,9 @@ Test(report_lists, shows_every_server_with_its_polls_and_figures)
 		"\"inflight\":4,\"calls\":100,\"failures\":2,\"polls\":2,\"poll_failures\":1,"
 		"\"error\":"
 		"\"wls: timeout: no answer in 500 ms\",\"metrics\":{\"busy_threads\":{\"value\":25,"
-		"\"age_s\":1,\"fresh\":true}},\"rejected\":{\"negative\":1}}");
+		"\"age_s\":1,\"fresh\":true}},\"absent\":[],\"inconsistent\":[],"
+		"\"rejected\":{\"negative\":1},\"rejected_by\":[{\"source\":\"wls\",\"counts\":{"
+		"\"negative\":1},\"text\":\"busy_threads: -1 is negative\",\"age_s\":0}]}");
 	cr_expect_str_eq(
 		text_of(json_incref(json_object_get(
 			json_array_get(json_object_get(document, "servers"), 2), "skipped"))),
@@ -74,6 +77,10 @@ Test(report_lists, shows_every_source_with_its_failures)
 					     .failed = { [CR_TIMEOUT] = 2, [CR_AUTH] = 1 },
 					     .interval_ns = 2 * CLOCK_S,
 					     .latency_ns = 12500000,
+					     .worst_ns = CLOCK_S / 4,
+					     .good_ns = NOW_NS - CLOCK_S,
+					     .rejected = 5,
+					     .skipped = 4,
 					     .error = "no answer in 500 ms",
 					     .error_ns = NOW_NS - 3 * CLOCK_S };
 	figures[1] = (struct poller_source){ .name = "web", .plugin = "http" };
@@ -83,10 +90,12 @@ Test(report_lists, shows_every_source_with_its_failures)
 		text_of(json_incref(json_object_get(document, "sources"))),
 		"[{\"source\":\"wls\",\"plugin\":\"snmp\",\"targets\":3,\"in_flight\":1,\"polls\":"
 		"100,"
-		"\"good\":97,\"failed\":{\"timeout\":2,\"auth\":1},\"interval_s\":2,\"latency_s\":"
-		"0.0125,\"error\":\"no answer in 500 ms\",\"error_age_s\":3},"
+		"\"good\":97,\"left_out\":4,\"rejected\":5,\"failed\":{\"timeout\":2,\"auth\":1},"
+		"\"interval_s\":2,\"latency_s\":0.0125,\"latency_worst_s\":0.25,\"good_age_s\":1,"
+		"\"error\":\"no answer in 500 ms\",\"error_age_s\":3},"
 		"{\"source\":\"web\",\"plugin\":\"http\",\"targets\":0,\"in_flight\":0,\"polls\":0,"
-		"\"good\":0,\"failed\":{},\"interval_s\":0,\"latency_s\":null,\"error\":null,"
+		"\"good\":0,\"left_out\":0,\"rejected\":0,\"failed\":{},\"interval_s\":0,"
+		"\"latency_s\":null,\"latency_worst_s\":null,\"good_age_s\":null,\"error\":null,"
 		"\"error_age_s\":null}]");
 	json_decref(document);
 }
@@ -152,4 +161,29 @@ Test(report_lists, shows_attached_processes_and_what_they_lack)
 	counters_close(guest);
 	cr_expect_str_eq(text_of(report_plugins(report, &source)),
 			 "{\"plugins\":[],\"processes\":[]}");
+}
+
+Test(report_lists, tells_what_a_server_lacks_and_what_of_it_contradicts_itself)
+{
+	const int used = servers_metric(source.servers, "jvm_heap_used_bytes");
+	const int size = servers_metric(source.servers, "jvm_heap_size_bytes");
+	json_t *document, *servers;
+
+	cr_assert_eq(servers_put(source.servers, "ms1", used, 300, NOW_NS - CLOCK_S), 0);
+	cr_assert_eq(servers_put(source.servers, "ms1", size, 200, NOW_NS - CLOCK_S), 0);
+	cr_assert_eq(servers_put(source.servers, "ms2", used, 100, NOW_NS - CLOCK_S), 0);
+	document = report_servers(report, &source);
+	servers = json_object_get(document, "servers");
+	cr_expect_str_eq(
+		text_of(json_incref(json_object_get(json_array_get(servers, 1), "inconsistent"))),
+		"[\"used > size\"]");
+	cr_expect_str_eq(
+		text_of(json_incref(json_object_get(json_array_get(servers, 1), "absent"))), "[]");
+	cr_expect_str_eq(
+		text_of(json_incref(json_object_get(json_array_get(servers, 2), "absent"))),
+		"[\"jvm_heap_free_bytes\",\"jvm_heap_size_bytes\",\"jvm_heap_available_bytes\"]");
+	cr_expect_str_eq(
+		text_of(json_incref(json_object_get(json_array_get(servers, 0), "absent"))), "[]",
+		"an admin server lacks nothing");
+	json_decref(document);
 }

@@ -144,6 +144,47 @@ Test(snmp_hostile, takes_no_name_that_is_none)
 	cr_assert_eq(collector_host_value(host, "domain", "ms3", "jvm_heap_free_bytes"), 300);
 }
 
+/*** Broken bytes ***/
+
+/* Whatever the bytes are: each poll ends by its deadline, and the agent is polled on afterwards. */
+static void bear_mutations(bool is_shared)
+{
+	fake_snmp_mode(fake, FAKE_MUTATED, 0);
+	for (int i = 0; i < 150; i++) {
+		const struct collector_poll *poll = poll_for(15);
+
+		cr_assert(poll->state == COLLECTOR_GOOD || poll->state == COLLECTOR_FAILED);
+		cr_assert_lt(poll->took_ns, 1000 * CH_MS);
+	}
+	cr_assert_null(collector_host_fault(host), "%s", collector_host_fault(host));
+	fake_snmp_mode(fake, FAKE_NORMAL, 0);
+	expect_good();
+	cr_assert_eq(n_values(), is_shared ? 9 : 3);
+}
+
+Test(snmp_hostile, bears_answers_with_broken_bytes)
+{
+	setup_jvm();
+	bear_mutations(false);
+}
+
+Test(snmp_hostile, bears_tables_with_broken_bytes)
+{
+	setup_table(3);
+	bear_mutations(true);
+}
+
+Test(snmp_hostile, bears_version_3_with_broken_bytes)
+{
+	const char *more[] = { "version=3", "user=poller", NULL };
+
+	fake = fake_snmp_new(FAKE_NORMAL);
+	fake_snmp_jvm(fake, 100, 400, 1000);
+	cr_assert_null(try_open(JVM, more));
+	target = collector_host_add(host, "ms1", fake_snmp_endpoint(fake), false);
+	bear_mutations(false);
+}
+
 /*** Values ***/
 
 /* The poll of an agent that says this about the heap in use fails, and nothing is taken for it. */

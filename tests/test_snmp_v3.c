@@ -1,5 +1,9 @@
 /* test_snmp_v3.c - SNMP version 3 as far as it needs no key: discovery, lost engines, complaints.
  * Keys, clocks and ciphers are tried with a real agent: scenes/snmp_v3.sh. */
+#include <net-snmp/net-snmp-config.h>
+
+#include <net-snmp/net-snmp-includes.h>
+
 #include "lab/snmp_bench.h"
 
 static char password[64], auth_setting[96], priv_setting[96];
@@ -161,6 +165,110 @@ Test(snmp_v3, keeps_the_engine_of_an_agent_that_was_silent_once)
 	cr_assert_eq(fake_snmp_discoveries(fake), 1);
 }
 
+/*** Many ***/
+
+#define ENGINES 12
+
+static struct fake_snmp *engines[ENGINES];
+
+static void free_engines(void)
+{
+	for (int i = 0; i < ENGINES; i++)
+		fake_snmp_free(engines[i]);
+}
+
+static void expect_all_good(void)
+{
+	cr_assert_eq(collector_host_poll(host, LONG_MS * CH_MS, 20000 * CH_MS), 0);
+	for (int i = 0; i <= ENGINES; i++)
+		cr_assert_eq(collector_host_last(host, i)->state, COLLECTOR_GOOD, "%d: %s", i,
+			     collector_host_last(host, i)->text);
+}
+
+static void setup_engines(const char *const *more)
+{
+	setup_user(more);
+	for (int i = 0; i < ENGINES; i++) {
+		engines[i] = fake_snmp_new(FAKE_NORMAL);
+		fake_snmp_engine(engines[i], (uint8_t)(10 + i));
+		fake_snmp_jvm(engines[i], 100, 400, 1000);
+		collector_host_add(host, "ms1", fake_snmp_endpoint(engines[i]), false);
+	}
+	expect_all_good();
+}
+
+Test(snmp_v3, keeps_to_itself_what_happens_to_one_of_many_engines, .fini = free_engines)
+{
+	setup_engines(NULL);
+	for (int i = 0; i < 3 * ENGINES; i++) {
+		/* The first, the last, and those between lose their state in turn. */
+		fake_snmp_engine(engines[i * 5 % ENGINES], (uint8_t)(60 + i));
+		expect_all_good();
+		cr_assert_eq(n_values(), 3 * (ENGINES + 1));
+	}
+	for (int i = 0; i < ENGINES; i++)
+		cr_assert_eq(fake_snmp_discoveries(engines[i]), 4, "one, and three for new ones");
+}
+
+static size_t count_users(void)
+{
+	size_t n = 0;
+
+	for (const struct usmUser *user = usm_get_userList(); user != NULL; user = user->next)
+		n++;
+	return n;
+}
+
+Test(snmp_v3, keeps_few_users_in_mind_where_there_are_many_engines, .fini = free_engines)
+{
+	const char *more[] = { "max_inflight=1", NULL };
+
+	setup_engines(more);
+	for (int i = 0; i < 5; i++) {
+		expect_all_good();
+		cr_assert_leq(count_users(), 6);
+	}
+	for (int i = 0; i < ENGINES; i++)
+		cr_assert_eq(fake_snmp_discoveries(engines[i]), 1);
+	collector_host_close(host);
+	host = NULL;
+	cr_assert_eq(count_users(), 0);
+}
+
+/* The key that net-snmp holds for the user at the fake's engine. */
+static void read_key(u_char key[USM_AUTH_KU_LEN])
+{
+	static const u_char engine[] = { 0x80, 0, 0, 0, 4, 'f', 'a', 'k', 1 };
+	const struct usmUser *user = usm_get_user(engine, sizeof engine, "poller");
+
+	cr_assert_not_null(user);
+	cr_assert_eq(user->authKeyLen, 20);
+	memcpy(key, user->authKey, 20);
+}
+
+Test(snmp_v3, uses_a_corrected_password_at_an_engine_that_it_knows_already)
+{
+	const char *more[] = { "auth_protocol=sha", auth_setting, NULL };
+	u_char old[USM_AUTH_KU_LEN], new[USM_AUTH_KU_LEN];
+	FILE *file;
+
+	setup_user(more);
+	poll_for(SHORT_MS);
+	collector_host_start(host, target, SHORT_MS * CH_MS);
+	collector_host_run(host, 20 * CH_MS);
+	read_key(old);
+	collector_host_close(host);
+	file = fopen(password, "w");
+	cr_assert_not_null(file);
+	fputs("battery staple\n", file);
+	fclose(file);
+	setup_user(more);
+	collector_host_start(host, target, SHORT_MS * CH_MS);
+	collector_host_run(host, 20 * CH_MS);
+	read_key(new);
+	cr_assert_arr_neq(new, old, 20);
+}
+
 /*** Complaints ***/
 
 static void expect_complaint(unsigned int complaint, const char *text)
@@ -173,7 +281,9 @@ static void expect_complaint(unsigned int complaint, const char *text)
 Test(snmp_v3, says_in_clear_words_what_the_agent_does_not_like)
 {
 	setup_user(NULL);
-	expect_complaint(1, "does not offer noAuthNoPriv to user poller: set auth and priv");
+	expect_complaint(
+		1,
+		"does not offer noAuthNoPriv to user poller: set auth_protocol and priv_protocol");
 	expect_complaint(3, "knows no user poller");
 	expect_complaint(5, "refuses the key of user poller: wrong auth_password_file");
 	expect_complaint(6, "cannot decrypt what user poller says: wrong priv_password_file");
@@ -199,7 +309,8 @@ Test(snmp_v3, tells_of_an_unknown_user)
 
 Test(snmp_v3, tells_a_wrong_key_of_privacy_from_a_dead_agent)
 {
-	const char *more[] = { "auth=sha-256", auth_setting, "priv=aes", priv_setting, NULL };
+	const char *more[] = { "auth_protocol=sha-256", auth_setting, "priv_protocol=aes",
+			       priv_setting, NULL };
 
 	setup_user(more);
 	fake_snmp_mode(fake, FAKE_MUTE_USER, 0);
@@ -212,7 +323,7 @@ Test(snmp_v3, tells_a_wrong_key_of_privacy_from_a_dead_agent)
 Test(snmp_v3, takes_no_open_answer_to_an_encrypted_question)
 {
 	/* The fake answers without a key what was asked with one. */
-	const char *more[] = { "auth=sha", auth_setting, NULL };
+	const char *more[] = { "auth_protocol=sha", auth_setting, NULL };
 
 	setup_user(more);
 	expect_bad(SHORT_MS, CR_TIMEOUT, "is SNMP v3 spoken there?");
@@ -234,18 +345,20 @@ static void expect_refusal(const char *const *more, const char *text)
 Test(snmp_v3, says_which_settings_do_not_go_together)
 {
 	expect_refusal((const char *[]){ NULL }, "version 3 needs a user");
-	expect_refusal((const char *[]){ "user=a", "priv=aes", NULL }, "priv needs auth");
-	expect_refusal((const char *[]){ "user=a", "auth=sha", NULL },
-		       "auth is set, so auth_password_file must be given");
-	expect_refusal((const char *[]){ "user=a", "auth=sha", auth_setting, "priv=aes", NULL },
-		       "priv is set, so priv_password_file must be given");
+	expect_refusal((const char *[]){ "user=a", "priv_protocol=aes", NULL },
+		       "priv_protocol needs auth_protocol");
+	expect_refusal((const char *[]){ "user=a", "auth_protocol=sha", NULL },
+		       "auth_protocol is set, so auth_password_file must be given");
+	expect_refusal((const char *[]){ "user=a", "auth_protocol=sha", auth_setting,
+					 "priv_protocol=aes", NULL },
+		       "priv_protocol is set, so priv_password_file must be given");
 	expect_refusal((const char *[]){ "user=012345678901234567890123456789012", NULL },
 		       "user: more than 32 letters");
 	expect_refusal((const char *[]){ "user=a", "engine_id=80000000", NULL },
 		       "write 5 to 32 bytes in hexadecimal");
 	expect_refusal((const char *[]){ "user=a", "engine_id=800000000g", NULL },
 		       "write 5 to 32 bytes in hexadecimal");
-	expect_refusal((const char *[]){ "user=a", "auth=md5", NULL }, "sha-256");
+	expect_refusal((const char *[]){ "user=a", "auth_protocol=md5", NULL }, "sha-256");
 }
 
 Test(snmp_v3, refuses_a_password_that_is_too_short_or_open_to_others)
@@ -255,10 +368,10 @@ Test(snmp_v3, refuses_a_password_that_is_too_short_or_open_to_others)
 	cr_assert_not_null(file);
 	fputs("horse\n", file);
 	fclose(file);
-	expect_refusal((const char *[]){ "user=a", "auth=sha", auth_setting, NULL },
+	expect_refusal((const char *[]){ "user=a", "auth_protocol=sha", auth_setting, NULL },
 		       "the password has less than 8 letters");
 	chmod(password, 0604);
-	expect_refusal((const char *[]){ "user=a", "auth=sha", auth_setting, NULL },
+	expect_refusal((const char *[]){ "user=a", "auth_protocol=sha", auth_setting, NULL },
 		       "others can use it: chmod o= ");
 }
 

@@ -18,7 +18,9 @@ _callrouterctl_arguments()
 {
 	case $command in
 	status | route) compgen -W "$(_callrouterctl_services)" -- "$word" ;;
-	drain | undrain | weight) compgen -W "$(_callrouterctl_names servers server)" -- "$word" ;;
+	servers | drain | undrain | weight) compgen -W "$(_callrouterctl_names servers server)" -- "$word" ;;
+	source) compgen -W "test" -- "$word" ;;
+	profile) compgen -W "list show" -- "$word" ;;
 	rollback) compgen -W "$(_callrouterctl_names plugins plugin)" -- "$word" ;;
 	adopt) compgen -f -X '!*.so' -- "$word"; compgen -d -S / -- "$word" ;;
 	check)
@@ -31,6 +33,15 @@ _callrouterctl_arguments()
 	esac
 }
 
+# The argument after "source test" and "profile show".
+_callrouterctl_second()
+{
+	case "$command $previous" in
+	"source test") compgen -W "$(_callrouterctl_names servers source)" -- "$word" ;;
+	"profile show") compgen -W "$("${program[@]}" profile list 2>/dev/null | sed '1d; s/ .*//')" -- "$word" ;;
+	esac
+}
+
 _callrouterctl_options()
 {
 	local options="--run-dir --help"
@@ -40,7 +51,9 @@ _callrouterctl_options()
 	status) options+=" --json --watch --interval" ;;
 	route) options+=" --json --method --param --key --client --cost --count" ;;
 	adopt) options+=" --json --force" ;;
-	check) options+=" --plugins-dir" ;;
+	check) options+=" --plugins-dir --profiles-dir" ;;
+	source) options+=" -c --server --replay --request --raw --plugins-dir --profiles-dir" ;;
+	profile) options+=" --profiles-dir" ;;
 	*) options+=" --json" ;;
 	esac
 	compgen -W "$options" -- "$word"
@@ -50,7 +63,7 @@ _callrouterctl()
 {
 	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command="" i
 	local program=("${COMP_WORDS[0]}") arguments=0
-	local commands="status route servers plugins rollback adopt reload drain undrain weight check"
+	local commands="status route servers plugins rollback adopt reload drain undrain weight check source profile"
 
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
@@ -58,15 +71,17 @@ _callrouterctl()
 			program+=(--run-dir "${COMP_WORDS[i + 1]}")
 			i=$((i + 1))
 			;;
-		--method | --param | --key | --client | --cost | --count | --interval | --plugins-dir) i=$((i + 1)) ;;
+		--method | --param | --key | --client | --cost | --count | --interval | --plugins-dir | --profiles-dir | -c | --server | --replay | --request) i=$((i + 1)) ;;
 		-*) ;;
 		*) if [ -z "$command" ]; then command=${COMP_WORDS[i]}; else arguments=$((arguments + 1)); fi ;;
 		esac
 	done
 	COMPREPLY=()
 	case $previous in
-	--run-dir | --plugins-dir) mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
-	--method | --param | --key | --client | --cost | --count | --interval) return ;;
+	--run-dir | --plugins-dir | --profiles-dir) mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
+	-c | --replay) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+	--server) mapfile -t COMPREPLY < <(compgen -W "$(_callrouterctl_names servers server)" -- "$word"); return ;;
+	--method | --param | --key | --client | --cost | --count | --interval | --request) return ;;
 	esac
 	if [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(_callrouterctl_options)
@@ -74,6 +89,8 @@ _callrouterctl()
 		mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$word")
 	elif [ "$arguments" -eq 0 ]; then
 		mapfile -t COMPREPLY < <(_callrouterctl_arguments)
+	elif [ "$arguments" -eq 1 ]; then
+		mapfile -t COMPREPLY < <(_callrouterctl_second)
 	fi
 }
 

@@ -1,12 +1,13 @@
 # Tests of the configuration reader.
-set(config_sources daemon/config.c daemon/config_expand.c daemon/config_options.c
-	daemon/config_report.c daemon/config_servers.c daemon/config_services.c
-	daemon/config_sources.c daemon/config_walk.c daemon/config_yaml.c core/text.c core/option.c
+set(config_sources daemon/config.c daemon/config_expand.c daemon/config_options.c daemon/config_profile.c daemon/profiles.c
+	daemon/config_report.c daemon/config_servers.c daemon/config_services.c daemon/config_smooth.c
+	daemon/config_sources.c daemon/config_walk.c daemon/config_yaml.c core/text.c core/words.c core/option.c
 	core/err.c)
-foreach(name config config_bounds config_memory)
-	unit_test(${name} SOURCES ${config_sources} LIBS PkgConfig::yaml_0_1)
+foreach(name config config_bounds config_memory config_profile)
+	unit_test(${name} SOURCES ${config_sources} LIBS source_yaml source)
 	target_compile_definitions(test_${name} PRIVATE
-		TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
+		TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data"
+		PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles")
 endforeach()
 # Its allocations fail one by one.
 target_link_options(test_config_memory PRIVATE -Wl,--wrap=malloc -Wl,--wrap=calloc

@@ -6,8 +6,8 @@ unit_test(control SOURCES ${control} tests/control_rig.c
 unit_test(control_socket SOURCES ${control} tests/control_rig.c
 	LIBS PkgConfig::libevent_core PkgConfig::jansson)
 
-set(report daemon/document.c daemon/report.c daemon/report_plugins.c daemon/report_status.c
-	daemon/servers.c daemon/servers_get.c daemon/servers_operator.c daemon/statefile.c
+set(report daemon/smooth.c daemon/document.c daemon/report.c daemon/report_plugins.c daemon/report_status.c
+	daemon/derive.c daemon/servers.c daemon/servers_get.c daemon/servers_put.c daemon/servers_operator.c daemon/statefile.c
 	core/boot.c core/counters.c core/counters_quarantine.c core/counters_daemon.c core/image.c core/runfile.c ${words})
 unit_test(report SOURCES ${report} LIBS PkgConfig::jansson m)
 unit_test(report_lists SOURCES ${report} LIBS PkgConfig::jansson m)
@@ -15,6 +15,7 @@ unit_test(report_lists SOURCES ${report} LIBS PkgConfig::jansson m)
 set(ctl daemon/ctl_common.c daemon/ctl_status.c daemon/ctl_table.c daemon/ctl_watch.c)
 unit_test(ctl SOURCES ${ctl} daemon/control_ask.c ${words} LIBS PkgConfig::jansson)
 target_compile_definitions(test_ctl PRIVATE DOCS_DIR="${CMAKE_SOURCE_DIR}/docs")
-unit_test(ctl_commands SOURCES ${ctl} daemon/ctl_check.c daemon/ctl_plugins.c daemon/ctl_servers.c
+unit_test(ctl_commands SOURCES ${ctl} daemon/ctl_check.c daemon/ctl_line.c daemon/ctl_plugins.c
+	daemon/ctl_profile.c daemon/ctl_server.c daemon/ctl_source.c daemon/profiles.c daemon/ctl_servers.c
 	daemon/ctl_simple.c ${control}
 	LIBS PkgConfig::libevent_core PkgConfig::jansson)

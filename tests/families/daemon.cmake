@@ -1,17 +1,24 @@
 # The daemon's middle (image, seats, publisher), its rankers, and the daemon as a whole.
-set(config daemon/config.c daemon/config_expand.c daemon/config_options.c daemon/config_report.c
-	daemon/config_servers.c daemon/config_services.c daemon/config_sources.c daemon/config_walk.c
+set(config daemon/config.c daemon/config_expand.c daemon/config_options.c daemon/config_profile.c daemon/profiles.c daemon/config_report.c
+	daemon/config_servers.c daemon/config_services.c daemon/config_smooth.c daemon/config_sources.c daemon/config_walk.c
 	daemon/config_yaml.c)
 set(middle daemon/assemble.c daemon/roster.c daemon/seats.c daemon/generation.c daemon/stage.c
-	daemon/servers.c daemon/servers_get.c daemon/servers_operator.c daemon/statefile.c ${config}
+	daemon/derive.c daemon/servers.c daemon/servers_get.c daemon/servers_put.c daemon/servers_operator.c daemon/statefile.c ${config}
 	tests/fake_ranker.c core/plugin.c core/elf.c core/boot.c core/counters.c core/counters_quarantine.c core/counters_daemon.c
 	core/image.c core/log.c core/option.c core/runfile.c core/text.c core/view.c core/words.c
 	core/err.c)
-set(middle_libs PkgConfig::jansson PkgConfig::yaml_0_1 PkgConfig::libevent_core m)
+set(middle_libs source_yaml source PkgConfig::jansson PkgConfig::libevent_core m)
 unit_test(assemble SOURCES ${middle} LIBS ${middle_libs})
 unit_test(seats SOURCES ${middle} LIBS ${middle_libs})
-unit_test(publisher SOURCES daemon/publisher.c core/snapshot_writer.c core/snapshot_reader.c ${middle}
+unit_test(publisher SOURCES daemon/publisher.c daemon/smooth.c core/snapshot_writer.c core/snapshot_reader.c ${middle}
 	LIBS ${middle_libs})
+
+unit_test(smooth SOURCES daemon/smooth.c core/image.c core/text.c core/err.c LIBS m)
+unit_test(derive SOURCES daemon/derive.c)
+if(TARGET test_smooth)
+	target_compile_definitions(test_smooth PRIVATE
+		TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
+endif()
 
 # It is its own ranker.
 unit_test(ranker SOURCES daemon/ranker.c daemon/ranker_now.c daemon/ranker_child.c
@@ -34,6 +41,7 @@ scene_test(domain)
 scene_test(tomcats TIMEOUT 180)
 scene_test(outage)
 scene_test(reload)
+scene_test(sources)
 scene_test(start)
 scene_test(daemon_errors)
 scene_test(ctl)

@@ -18,11 +18,19 @@ endforeach()
 
 add_executable(weblogic_agent lab/weblogic_agent.c)
 target_link_libraries(weblogic_agent PRIVATE callrouter_flags)
-add_executable(poll_once lab/poll_once.c lab/collector_host.c lab/lab_profile.c lab/lab_open.c)
+add_executable(poll_once lab/poll_once.c lab/collector_host.c lab/lab_open.c lab/lab_profile.c)
 target_link_libraries(poll_once PRIVATE callrouter_flags source_yaml source core ${CMAKE_DL_LIBS})
 target_compile_definitions(poll_once PRIVATE
 	LAB_PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles")
 set_target_properties(weblogic_agent poll_once PROPERTIES
 	RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lab)
 
+# An AgentX subagent, and simulated agents.
+pkg_check_modules(netsnmp_agent REQUIRED IMPORTED_TARGET netsnmp-agent)
+add_executable(jvm_subagent lab/jvm_subagent.c)
+target_link_libraries(jvm_subagent PRIVATE callrouter_flags PkgConfig::netsnmp_agent)
+set_target_properties(jvm_subagent PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lab)
+
 scene_test(snmp)
+scene_test(snmp_v3)
+scene_test(snmp_agents)

@@ -18,6 +18,7 @@ enum {
 	HEAD_MAX = 8192,
 	DRIP_MS = 5,
 	REPEAT = 1024, /* bytes that an endless answer repeats */
+	RULES = 16,
 };
 
 struct connection {
@@ -29,12 +30,20 @@ struct connection {
 	size_t len, sent;
 };
 
+/* What is answered to requests that hold this text. */
+struct rule {
+	char *text, *bytes;
+	size_t len;
+};
+
 struct fake_http {
 	pthread_mutex_t lock; /* for what is below, up to connection[] */
 	enum fake_manner manner;
 	char *bytes;
 	size_t len, requests, accepted;
 	char last[HEAD_MAX];
+	struct rule rule[RULES];
+	size_t n_rules;
 
 	struct connection *connection[CONNECTIONS]; /* the thread's own */
 	size_t n;
@@ -77,19 +86,40 @@ static void welcome(struct fake_http *web)
 /* A whole request is there: note it, and take the answer of this moment. */
 static void begin_answer(struct fake_http *web, struct connection *c)
 {
+	const char *bytes;
+
 	pthread_mutex_lock(&web->lock);
 	web->requests++;
 	memcpy(web->last, c->head, c->head_len + 1);
 	c->manner = web->manner;
+	bytes = web->bytes;
 	c->len = web->len;
 	c->sent = 0;
+	for (size_t i = web->n_rules; i-- > 0;)
+		if (strstr(c->head, web->rule[i].text)) {
+			c->manner = FAKE_ANSWER;
+			bytes = web->rule[i].bytes;
+			c->len = web->rule[i].len;
+		}
 	if (c->manner != FAKE_SILENT && c->manner != FAKE_HANG_UP) {
 		c->bytes = malloc(c->len + 1);
 		if (c->bytes)
-			memcpy(c->bytes, web->bytes, c->len);
+			memcpy(c->bytes, bytes, c->len);
 	}
 	pthread_mutex_unlock(&web->lock);
 	c->head_len = 0;
+}
+
+/* Has all of it come, its body too? */
+static bool is_whole(const struct connection *c)
+{
+	const char *end = strstr(c->head, "\r\n\r\n"), *length;
+
+	if (!end)
+		return false;
+	length = strcasestr(c->head, "\r\nContent-Length: ");
+	return !length || length > end ||
+	       (size_t)(c->head + c->head_len - end - 4) >= strtoul(length + 18, NULL, 10);
 }
 
 /* false: the connection is over */
@@ -101,7 +131,7 @@ static bool receive(struct fake_http *web, struct connection *c)
 		return n < 0 && (errno == EAGAIN || errno == EINTR);
 	c->head_len += (size_t)n;
 	c->head[c->head_len] = '\0';
-	if (!strstr(c->head, "\r\n\r\n"))
+	if (!is_whole(c))
 		return c->head_len < HEAD_MAX - 1;
 	begin_answer(web, c);
 	return c->manner != FAKE_HANG_UP;
@@ -228,6 +258,10 @@ void fake_http_free(struct fake_http *web)
 	pthread_join(web->thread, NULL);
 	while (web->n)
 		hang_up(web, 0);
+	for (size_t i = 0; i < web->n_rules; i++) {
+		free(web->rule[i].text);
+		free(web->rule[i].bytes);
+	}
 	close(web->stop[0]);
 	close(web->listener);
 	pthread_mutex_destroy(&web->lock);
@@ -275,6 +309,23 @@ void fake_http_page(struct fake_http *web, const char *status, const char *heade
 		    const char *body)
 {
 	fake_http_page_bytes(web, status, headers, body, strlen(body));
+}
+
+void fake_http_when(struct fake_http *web, const char *text, const char *status,
+		    const char *headers, const char *body)
+{
+	struct rule rule = { .text = strdup(text) };
+	int len = asprintf(&rule.bytes, "HTTP/1.1 %s\r\n%sContent-Length: %zu\r\n\r\n%s", status,
+			   headers, strlen(body), body);
+
+	if (!rule.text || len < 0)
+		abort();
+	rule.len = (size_t)len;
+	pthread_mutex_lock(&web->lock);
+	if (web->n_rules == RULES)
+		abort();
+	web->rule[web->n_rules++] = rule;
+	pthread_mutex_unlock(&web->lock);
 }
 
 static size_t get(struct fake_http *web, const size_t *number)

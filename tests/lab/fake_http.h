@@ -43,6 +43,11 @@ void fake_http_page(struct fake_http *web, const char *status, const char *heade
 void fake_http_page_bytes(struct fake_http *web, const char *status, const char *headers,
 			  const void *body, size_t len);
 
+/** From now on, requests that hold text ("GET /a ") get this page instead; of several such rules,
+ * the first that fits. At most 16. */
+void fake_http_when(struct fake_http *web, const char *text, const char *status,
+		    const char *headers, const char *body);
+
 /** Whole requests and accepted connections so far. */
 size_t fake_http_requests(struct fake_http *web);
 size_t fake_http_connections(struct fake_http *web);

@@ -26,7 +26,7 @@ struct fake_snmp {
 	int socket, other_socket, stop;
 	char endpoint[64];
 	enum fake_mode mode;
-	unsigned int limit, delay_ms, requests, discoveries, largest, complaint;
+	unsigned int limit, delay_ms, requests, discoveries, largest, complaint, seed;
 	uint8_t engine[9];
 	struct ber_object *object; /* in the order of their names */
 	size_t n_objects;
@@ -170,10 +170,21 @@ static void complain(unsigned int about, struct ber_answer *answer, struct ber_b
 	binds->object[0] = (struct ber_object){ .name = name, .type = FAKE_COUNTER, .number = 7 };
 }
 
-static void send_answer(const struct fake_snmp *fake, struct ber_writer *w,
-			const struct sockaddr_in *to)
+/* Change one to three bytes; the same ones in each run of the test. */
+static void mutate(struct fake_snmp *fake, uint8_t *bytes, size_t len)
+{
+	for (unsigned int i = 0; i <= fake->requests % 3; i++) {
+		fake->seed = fake->seed * 1103515245 + 12345;
+		bytes[(fake->seed >> 16) % len] = (uint8_t)(fake->seed >> 8);
+	}
+}
+
+static void send_answer(struct fake_snmp *fake, struct ber_writer *w, const struct sockaddr_in *to)
 {
 	size_t len = BER_MAX - w->at;
+
+	if (fake->mode == FAKE_MUTATED)
+		mutate(fake, w->buf + w->at, len);
 
 	if (fake->mode == FAKE_TRUNCATED)
 		len /= 2;

@@ -33,6 +33,7 @@ enum fake_mode {
 	FAKE_NO_OBJECTS,    /* answers without any */
 	FAKE_BACKWARDS,     /* GETNEXT and GETBULK give the object before */
 	FAKE_MUTE_USER,     /* version 3: answers discovery, and nothing else */
+	FAKE_MUTATED,       /* some bytes of each answer are others, each time */
 	FAKE_FLOOD,         /* each answer comes 500 times, with wrong request ids */
 };
 

@@ -32,8 +32,8 @@ static int lay(struct source_yaml *yaml, const char *keys, struct fault *fault)
 	yaml_parser_set_input_string(&parser, (const unsigned char *)keys, strlen(keys));
 	if (yaml_parser_load(&parser, &document)) {
 		code = source_yaml_lay(yaml, "keys", &document,
-				       yaml_document_get_root_node(&document), NULL, NULL,
-				       take_fault, fault);
+				       yaml_document_get_root_node(&document),
+				       &(struct source_yaml_calls){ NULL, take_fault, fault });
 		yaml_document_delete(&document);
 	} else {
 		snprintf(fault->err, fault->len, "keys: %s", parser.problem);
@@ -86,7 +86,8 @@ struct lab_profile *lab_profile_new(const struct cr_collector *collector, const 
 	err[0] = '\0';
 	snprintf(path, sizeof path, "%s/%s.yaml", LAB_PROFILES, name != NULL ? name : "");
 	if (name != NULL)
-		code = source_yaml_load(yaml, path, NULL, NULL, take_fault, &fault);
+		code = source_yaml_load(yaml, path,
+					&(struct source_yaml_calls){ NULL, take_fault, &fault });
 	if (code == 0)
 		code = lay(yaml, keys, &fault);
 	if (code == 0)

@@ -7,7 +7,8 @@
 #   tomcat.sh run DIR NAME PORT     the same, but stay until it ends; SIGTERM ends it
 #   tomcat.sh stop DIR              end it and wait until it is gone
 #
-# Left in DIR: pid, port, password (of user "poller", role manager-status), logs/out.log.
+# Left in DIR: pid, port, password (of user "poller", roles manager-status and
+#                   manager-jmx), logs/out.log.
 # The application: /load/call.jsp?bytes=N&ms=M   holds N bytes for M ms, answers "served by NAME"
 #                  /load/keep.jsp?mb=N           retains N MiB;  ?free=1 drops all and collects
 # The heap is fixed (LAB_HEAP_MB, 192), so that "free" means the same before and after.
@@ -88,7 +89,9 @@ lay_user()
 		cat >"$dir/conf/tomcat-users.xml" <<-X
 			<tomcat-users>
 			 <role rolename="manager-status"/>
-			 <user username="poller" password="$(cat "$dir/password")" roles="manager-status"/>
+			 <role rolename="manager-jmx"/>
+			 <user username="poller" password="$(cat "$dir/password")"
+			  roles="manager-status,manager-jmx"/>
 			</tomcat-users>
 		X
 	)

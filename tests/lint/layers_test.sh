@@ -33,6 +33,9 @@ good_tree()
 	put daemon/d.c '#include "d.h"' '#include <event2/event.h>'
 	put collectors/x.h
 	put collectors/x.c '#include <curl/curl.h>' '#include <callrouter/plugin.h>' '#include "x.h"'
+	put collectors/source.h '#include <callrouter/plugin.h>'
+	put collectors/source_a.c '#include "low.h"' '#include "source.h"' '#include <yaml.h>'
+	put daemon/s.c '#include "source.h"'
 	put dataplanes/client/c.c '#include <callrouter/callrouter.h>' '#include <curl/curl.h>'
 }
 
@@ -59,6 +62,7 @@ refused routers/a.c '#include <curl/curl.h>'
 refused routers/a.c ' #  include <pthread.h>'
 refused plugins.d/example.c '#include <unistd.h>'
 refused collectors/x.c '#include "low.h"'
+refused collectors/source_a.c '#include "high.h"'
 refused collectors/x.c '#include <event2/event.h>'
 refused collectors/x.c '#include <callrouter/callrouter.h>'
 refused core/low.h '#include "high.h"'

@@ -265,7 +265,8 @@ ends 0 servers --json
 jq -e '(keys_unsorted == ["servers", "sources"])
 	and ([.servers[] | .server] == ["admin", "ms1", "ms2", "ms3"])
 	and all(.servers[]; keys_unsorted == ["server", "address", "role", "state", "weight", "weight_set", "drained", "skipped",
-		"inflight", "calls", "failures", "polls", "poll_failures", "error", "metrics", "rejected"])
+		"inflight", "calls", "failures", "polls", "poll_failures", "error", "metrics", "absent", "inconsistent",
+		"rejected", "rejected_by"])
 	and (.servers[0] | .role == "admin" and .metrics == {} and .polls == 0)
 	and (.servers[1] | .calls == 60 and .failures == 0 and .error == null and .skipped == null and .weight_set == false)
 	and (.sources | length == 1 and .[0].source == "jvm" and .[0].targets == 3)' "$SCENE/out" >/dev/null ||
@@ -391,5 +392,10 @@ completes "$at status " "broken calls plain seen shop"
 completes "$at drain m" "ms1 ms2 ms3"
 completes "$at rollback h" "heap_free http"
 completes "$at route shop --c" "--client --cost --count"
+completes "$at servers m" "ms1 ms2 ms3"
+completes "$at source " "test"
+completes "$at source test j" "jvm"
+completes "callrouterctl source test jvm --re" "--replay --request"
+completes "callrouterctl profile show jolokia" "jolokia jolokia-bulk"
 completes "callrouterctl check $SCENE/plugins.d/heap_f" "$SCENE/plugins.d/heap_free.so"
 scene_ok "tab completion knows commands, options, services, servers and plugins"

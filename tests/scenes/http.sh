@@ -76,6 +76,19 @@ same_or_fail max_threads "$(figure max_threads <"$SCENE/tomcat.out")" 40
 same_or_fail busy_threads "$(figure busy_threads <"$SCENE/tomcat.out")" 1
 same_or_fail "the heap's size" "$(figure jvm_heap_size_bytes <"$SCENE/tomcat.out")" \
 	"$(figure jvm_heap_max_bytes <"$SCENE/tomcat.out")" # its heap is fixed
+# Its heap is fixed, so that the three ways of asking agree about size and maximum.
+for profile in tomcat-status-json tomcat-jmxproxy; do
+	poll "$tomcat" "${as_poller[@]}" profile=$profile >"$SCENE/$profile.out" ||
+		scene_fail "$profile: $(cat "$SCENE/poll.log")"
+	for metric in jvm_heap_size_bytes jvm_heap_max_bytes; do
+		same_or_fail "$metric of $profile" "$(figure $metric <"$SCENE/$profile.out")" \
+			"$(figure $metric <"$SCENE/tomcat.out")"
+	done
+done
+same_or_fail "max_threads of tomcat-status-json" \
+	"$(figure max_threads <"$SCENE/tomcat-status-json.out")" 40
+refused "not a good answer: no ^OK - : " "$tomcat" "${as_poller[@]}" profile=tomcat-jmxproxy \
+	'path=/manager/jmxproxy/?get=java.lang:type=Nope&att=X'
 falls_and_rises tomcat "$tomcat/load/keep.jsp?mb=80" "$tomcat/load/keep.jsp?free=1" free_of_tomcat
 
 refused "HTTP status 401: check user and password_file; the role manager-status is needed" \
@@ -116,7 +129,7 @@ if ! command -v openssl >/dev/null; then
 	exit 0
 fi
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=ms3 \
-	-addext subjectAltName=IP:127.0.0.1 -keyout "$SCENE/key.pem" -out "$SCENE/cert.pem" \
+	-addext subjectAltName=IP:127.0.0.1,DNS:ms3.example -keyout "$SCENE/key.pem" -out "$SCENE/cert.pem" \
 	2>/dev/null
 printf 'HTTP/1.0 200 OK\r\n\r\n%s' \
 	'<status><jvm><memory free="1" total="2" max="3"/></jvm></status>' >"$SCENE/status.xml"
@@ -136,3 +149,23 @@ same_or_fail "free, unverified," \
 	"$(poll "$tls" "${page[@]}" verify_tls=false | figure jvm_heap_free_bytes)" 1
 refused "no TLS connection: " "${tomcat/http:/https:}" "${page[@]}"
 scene_ok "a certificate is checked against ca_file, and verify_tls=false lets it pass"
+
+trusted=(ca_file="$SCENE/cert.pem")
+same_or_fail "free, with server_name," "$(poll "${tls/127.0.0.1/localhost}" "${page[@]}" \
+	"${trusted[@]}" server_name=ms3.example | figure jvm_heap_free_bytes)" 1
+refused "its certificate is not trusted (see ca_file): SSL: " "$tls" "${page[@]}" "${trusted[@]}" \
+	server_name=ms4.example
+scene_ok "server_name is looked for in the certificate instead of the target's host"
+
+scene_spawn mutual openssl s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem -HTTP \
+	-Verify 1 -verify_return_error -CAfile cert.pem
+scene_wait 10 'grep -q ^ACCEPT "$SCENE/mutual.log"'
+mutual=https://127.0.0.1:$(sed -n 's/^ACCEPT 127.0.0.1://p' mutual.log)
+own=(cert_file="$SCENE/cert.pem" key_file="$SCENE/key.pem")
+
+if poll "$mutual" "${page[@]}" "${trusted[@]}"; then
+	scene_fail "a server that wants a certificate has answered without one"
+fi
+same_or_fail "free, with a certificate of our own," "$(poll "$mutual" "${page[@]}" \
+	"${trusted[@]}" "${own[@]}" | figure jvm_heap_free_bytes)" 1
+scene_ok "a server that wants a certificate of ours gets it"

@@ -80,9 +80,9 @@ scene_ok "a domain's agent: every row, the admin server's too"
 
 poll -n ms2 "127.0.0.1:$port" weblogic-mib || scene_fail "$(cat "$SCENE/err")"
 expect <<-X
-	ms2 jvm_heap_free_bytes 3221225472
-	ms2 jvm_heap_size_bytes 4294967296
-	ms2 jvm_heap_free_ratio 0.75
+	- jvm_heap_free_bytes 3221225472
+	- jvm_heap_size_bytes 4294967296
+	- jvm_heap_free_ratio 0.75
 X
 scene_ok "one server of it"
 
@@ -114,7 +114,7 @@ scene_ok "a JVM's own agent; a maximum of 0 is none"
 : >"$SCENE/values"
 ! poll "udp:127.0.0.1:$port" weblogic-mib || scene_fail "a poll of an empty table went well"
 expect_error "failed (absent)"
-expect_error "no jvmRuntimeTable"
+expect_error "enable the SNMP agent in WebLogic"
 ! poll -n ms1 "udp:127.0.0.1:$port" jvm-mib wrong || scene_fail "a wrong community went well"
 expect_error "failed (timeout)"
 expect_error "wrong community"

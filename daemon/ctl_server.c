@@ -1,0 +1,127 @@
+/* ctl_server.c - all that is known of one server: every metric, and what was not believed. */
+#include "ctl.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "text.h"
+
+static bool ends_in(const char *text, const char *end)
+{
+	const size_t len = strlen(text), end_len = strlen(end);
+
+	return len > end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+static void add_value(struct ctl_table *table, const char *name, double value)
+{
+	char text[32];
+
+	if (isnan(value))
+		ctl_table_add(table, CTL_PLAIN, "-");
+	else if (ends_in(name, "_bytes"))
+		ctl_table_add(table, CTL_PLAIN, text_show_bytes(text, sizeof text, value));
+	else
+		ctl_table_addf(table, CTL_PLAIN, "%.6g", value);
+}
+
+static void add_metric(struct ctl_table *table, const char *name, const json_t *metric)
+{
+	const bool is_fresh = json_is_true(json_object_get(metric, "fresh"));
+	char text[32];
+
+	ctl_table_add(table, CTL_PLAIN, name);
+	add_value(table, name, ctl_number(metric, "value"));
+	ctl_table_add(table, CTL_PLAIN,
+		      text_show_seconds(text, sizeof text, ctl_number(metric, "age_s")));
+	ctl_table_add(table, is_fresh ? CTL_GREEN : CTL_YELLOW,
+		      metric == NULL ? "absent"
+		      : is_fresh     ? "fresh"
+				     : "stale");
+}
+
+static int print_metrics(const json_t *server, bool is_coloured)
+{
+	static const struct ctl_column columns[] = {
+		{ "METRIC", false }, { "VALUE", true }, { "AGE", true }, { "STATE", false }
+	};
+	struct ctl_table *table = ctl_table_new(columns, sizeof columns / sizeof *columns);
+	const json_t *absent = json_object_get(server, "absent");
+	const char *name;
+	json_t *metric;
+	int r;
+
+	json_object_foreach(json_object_get(server, "metrics"), name, metric)
+		add_metric(table, name, metric);
+	for (size_t i = 0; i < json_array_size(absent); i++)
+		add_metric(table, json_string_value(json_array_get(absent, i)), NULL);
+	r = ctl_table_print(table, stdout, is_coloured, 0);
+	ctl_table_free(table);
+	return r;
+}
+
+/* "negative 2, wrapped 1" */
+static void print_counts(json_t *counts)
+{
+	const char *why, *before = "";
+	json_t *count;
+
+	json_object_foreach(counts, why, count)
+	{
+		(void)printf("%s%s %lld", before, why, (long long)json_integer_value(count));
+		before = ", ";
+	}
+}
+
+static void print_rejected(const json_t *server)
+{
+	const json_t *list = json_object_get(server, "rejected_by");
+	char text[256], age[32];
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *entry = json_array_get(list, i);
+
+		(void)printf("not taken from %s: ",
+			     ctl_clean(text, sizeof text, ctl_text(entry, "source")));
+		print_counts(json_object_get(entry, "counts"));
+		(void)printf("; the last, %s ago: %s\n",
+			     text_show_seconds(age, sizeof age, ctl_number(entry, "age_s")),
+			     ctl_clean(text, sizeof text, ctl_text(entry, "text")));
+	}
+}
+
+static void print_facts(const json_t *server)
+{
+	const json_t *inconsistent = json_object_get(server, "inconsistent");
+	char text[256];
+
+	(void)printf("%s  %s  %s, %s, weight %lld%s%s\n", ctl_text(server, "server"),
+		     ctl_text(server, "address"), ctl_text(server, "role"),
+		     ctl_text(server, "state"), ctl_count_of(server, "weight"),
+		     json_is_true(json_object_get(server, "weight_set")) ? " (set)" : "",
+		     json_is_true(json_object_get(server, "drained")) ? ", drained" : "");
+	(void)printf("polls %lld, of which %lld failed\n", ctl_count_of(server, "polls"),
+		     ctl_count_of(server, "poll_failures"));
+	if (json_is_string(json_object_get(server, "error")))
+		(void)printf("last error: %s\n",
+			     ctl_clean(text, sizeof text, ctl_text(server, "error")));
+	if (json_is_string(json_object_get(server, "skipped")))
+		(void)printf("administration server: %s\n",
+			     ctl_clean(text, sizeof text, ctl_text(server, "skipped")));
+	for (size_t i = 0; i < json_array_size(inconsistent); i++)
+		(void)printf("inconsistent: %s\n",
+			     json_string_value(json_array_get(inconsistent, i)));
+}
+
+int ctl_server_print(const json_t *server)
+{
+	print_facts(server);
+	print_rejected(server);
+	if (json_object_size(json_object_get(server, "metrics")) == 0 &&
+	    json_array_size(json_object_get(server, "absent")) == 0)
+		return CTL_GOOD;
+	(void)fputc('\n', stdout);
+	return print_metrics(server, ctl_is_coloured(stdout)) == 0
+		       ? CTL_GOOD
+		       : ctl_fail(CTL_REFUSED, "out of memory");
+}

@@ -1,0 +1,55 @@
+/*
+ * derive.h - heap figures that follow from others, and figures that contradict each other. In this
+ * order, each only where the value is missing or older than its parts; a derived value has the
+ * oldest time of its parts, and is at least 0:
+ *
+ *	used          = size - free
+ *	free          = size - used
+ *	size          = used + free
+ *	available     = max - used            (max unknown: size - used)
+ *	free after gc = max - used after gc   (max unknown: size - used after gc)
+ */
+#ifndef CR_DAEMON_DERIVE_H
+#define CR_DAEMON_DERIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** The metrics of the derivations; servers.c has them at these places. */
+enum {
+	HEAP_FREE,
+	HEAP_USED,
+	HEAP_SIZE,
+	HEAP_MAX,
+	HEAP_AVAILABLE,
+	HEAP_USED_AFTER_GC,
+	HEAP_FREE_AFTER_GC,
+	HEAP_COUNT
+};
+
+/** Their names: "jvm_heap_free_bytes" ... */
+extern const char *const derive_names[HEAP_COUNT];
+
+/** What cannot be true together; a set of bits. */
+enum {
+	DERIVE_USED_OVER_SIZE = 1,
+	DERIVE_FREE_OVER_SIZE = 2,
+	DERIVE_SIZE_OVER_MAX = 4,
+	DERIVE_USED_OVER_MAX = 8,
+	DERIVE_FREE_OVER_MAX = 16,
+	DERIVE_AFTER_GC_OVER_MAX = 32,
+	DERIVE_FAULTS = 6 /* how many */
+};
+
+/**
+ * Derive in place. value[HEAP_COUNT]: NaN where unknown; taken_ns: their times. how[HEAP_COUNT]
+ * (NULL: nobody asks): "size - used", or NULL where the value was there. Returns what contradicts,
+ * of the values as they were given: those of polls at different times may do so for a moment. [any]
+ */
+unsigned derive(double *value, int64_t *taken_ns, const char **how);
+
+/** The words for the i-th bit: "used > size". [any] */
+const char *derive_fault_words(size_t i);
+
+#endif

@@ -1,0 +1,198 @@
+/* probe_show.c - the page of a tried source: answers, rows, figures, and what follows from them. */
+#include "probe_internal.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "text.h"
+#include "words.h"
+
+#define BYTES_SHOWN 1500 /* of an answer, unless all are wanted */
+
+/*** Answers ***/
+
+/* Bytes of strangers: nothing of them may steer a terminal. */
+static void print_byte(FILE *out, unsigned char byte)
+{
+	const bool is_plain = byte == '\n' || byte == '\t' || (byte >= ' ' && byte != 127);
+
+	if (byte != '\r')
+		(void)fputc(is_plain ? byte : '?', out);
+}
+
+void probe_show_answer(const struct probe_page *page, size_t request, const char *body, size_t len,
+		       long status)
+{
+	const size_t shown = page->is_raw || len <= BYTES_SHOWN ? len : BYTES_SHOWN;
+
+	(void)fprintf(page->out, "\nanswer to %s: ", page->language->request[request].name);
+	if (status != 0)
+		(void)fprintf(page->out, "HTTP status %ld, ", status);
+	(void)fprintf(page->out, "%zu bytes\n", len);
+	for (size_t i = 0; i < shown; i++)
+		print_byte(page->out, (unsigned char)body[i]);
+	if (shown > 0 && body[shown - 1] != '\n')
+		(void)fputc('\n', page->out);
+	if (shown < len)
+		(void)fprintf(page->out, "... %zu more bytes; --raw shows them\n", len - shown);
+}
+
+/*** Figures ***/
+
+static bool ends_in(const char *text, const char *end)
+{
+	const size_t len = strlen(text), end_len = strlen(end);
+
+	return len > end_len && strcmp(text + len - end_len, end) == 0;
+}
+
+/* "123456 B (120.6 KiB)", "0.25", "17" */
+static void show_value(char *buf, size_t len, const char *metric, double value)
+{
+	char people[32];
+
+	if (isnan(value))
+		(void)text_copy(buf, len, "-");
+	else if (ends_in(metric, "_bytes"))
+		(void)snprintf(buf, len, "%.0f bytes (%s)", value,
+			       text_show_bytes(people, sizeof people, value));
+	else if (ends_in(metric, "_seconds"))
+		(void)snprintf(buf, len, "%.9g s", value);
+	else
+		(void)snprintf(buf, len, "%.9g", value);
+}
+
+static void print_field(const struct probe_page *page, const char *metric, double value,
+			const char *state)
+{
+	char text[96];
+
+	show_value(text, sizeof text, metric, value);
+	(void)fprintf(page->out, "  %-32s %-34s %s\n", metric, text, state);
+}
+
+static int heap_index(const char *metric)
+{
+	for (int i = 0; i < HEAP_COUNT; i++)
+		if (strcmp(derive_names[i], metric) == 0)
+			return i;
+	return -1;
+}
+
+/* The heap figures of a row; those of one poll have one time. */
+static void print_derived(const struct probe_page *page, double *value)
+{
+	int64_t taken_ns[HEAP_COUNT];
+	const char *how[HEAP_COUNT];
+	unsigned faults;
+
+	for (size_t i = 0; i < HEAP_COUNT; i++)
+		taken_ns[i] = isnan(value[i]) ? 0 : 1;
+	faults = derive(value, taken_ns, how);
+	for (size_t i = 0; i < HEAP_COUNT; i++) {
+		char reason[96];
+
+		if (how[i] == NULL)
+			continue;
+		(void)snprintf(reason, sizeof reason, "derived: %s", how[i]);
+		print_field(page, derive_names[i], value[i], reason);
+	}
+	for (size_t i = 0; i < DERIVE_FAULTS; i++)
+		if ((faults & (1u << i)) != 0)
+			(void)fprintf(page->out, "  inconsistent: %s\n", derive_fault_words(i));
+}
+
+static void clear_heap(double *heap)
+{
+	for (size_t i = 0; i < HEAP_COUNT; i++)
+		heap[i] = NAN;
+}
+
+static void print_head(const struct probe_page *page, const char *row, int64_t taken_ns)
+{
+	char age[32];
+	struct timespec now;
+
+	(void)fprintf(page->out, "\n%s", row[0] != '\0' ? row : page->target->name);
+	if (taken_ns != 0) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		(void)fprintf(page->out, ", measured %s ago",
+			      text_show_seconds(age, sizeof age,
+						(double)now.tv_sec + (double)now.tv_nsec / 1e9 -
+							(double)taken_ns / 1e9));
+	}
+	(void)fputc('\n', page->out);
+}
+
+static void print_row(const struct probe_page *page, const struct source_row *row)
+{
+	const struct source *language = page->language;
+	double heap[HEAP_COUNT];
+
+	print_head(page, row->name, row->taken_ns);
+	if (row->is_skipped) {
+		(void)fprintf(page->out, "  administration server, skipped: %s\n", row->skip_text);
+		return;
+	}
+	clear_heap(heap);
+	for (size_t k = 0; k < language->n_metrics; k++) {
+		const int at = heap_index(language->metric[k]);
+
+		if (at >= 0)
+			heap[at] = row->value[k];
+		print_field(page, language->metric[k], row->value[k],
+			    source_state_word(row->state[k]));
+	}
+	print_derived(page, heap);
+}
+
+static void print_notes(const struct probe_page *page, const struct source_sample *sample)
+{
+	if (sample->n_notes > 0)
+		(void)fputs("\nnotes\n", page->out);
+	for (size_t i = 0; i < sample->n_notes; i++) {
+		const struct source_note *note = &sample->note[i];
+
+		(void)fprintf(page->out, "  %s%s%s: %s\n", note->row,
+			      note->row[0] != '\0' ? ": " : "", words_why(note->why), note->text);
+	}
+	if (sample->n_unnoted > 0)
+		(void)fprintf(page->out, "  and %zu more\n", sample->n_unnoted);
+}
+
+void probe_show_sample(const struct probe_page *page, const struct source_sample *sample, int rc)
+{
+	for (size_t i = 0; i < sample->n_rows; i++)
+		print_row(page, &sample->row[i]);
+	print_notes(page, sample);
+	if (rc == 0)
+		(void)fprintf(page->out, "\ngood: %zu figures, %zu rows\n", sample->n_found,
+			      sample->n_rows);
+	else
+		(void)fprintf(page->out, "\nfailed: %s: %s\n", words_why(sample->why),
+			      sample->text);
+}
+
+/*** Other plugins ***/
+
+void probe_show_values(const struct probe_page *page, const struct probe_poll *poll)
+{
+	const char *row = NULL;
+
+	for (size_t i = 0; i < poll->n_values; i++) {
+		const struct probe_value *value = &poll->value[i];
+
+		if (row == NULL || strcmp(row, value->row) != 0)
+			print_head(page, value->row, 0);
+		row = value->row;
+		if (value->is_skip)
+			(void)fputs("  administration server, skipped\n", page->out);
+		else
+			print_field(page, value->metric, value->value, "put");
+	}
+	if (poll->why == 0)
+		(void)fprintf(page->out, "\ngood: %zu figures\n", poll->n_values);
+	else
+		(void)fprintf(page->out, "\nfailed: %s\n", poll->text);
+}

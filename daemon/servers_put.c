@@ -1,0 +1,150 @@
+/* servers_put.c - values arrive: judged, kept, or counted with the reason why not. */
+#include "servers_internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "text.h"
+
+static bool is_bytes(const char *metric)
+{
+	const size_t len = strlen(metric), end = strlen("_bytes");
+
+	return len > end && strcmp(metric + len - end, "_bytes") == 0;
+}
+
+/** Why a value is not taken; SERVERS_REJECTS: it is. */
+static enum servers_reject judge(const char *metric, double value, int64_t taken_ns, int64_t now_ns)
+{
+	if (!isfinite(value))
+		return SERVERS_NAN;
+	if (value < 0)
+		return SERVERS_NEGATIVE;
+	if (value == (double)UINT32_MAX && is_bytes(metric))
+		return SERVERS_WRAPPED;
+	if (taken_ns - now_ns > CLOCK_S)
+		return SERVERS_FUTURE;
+	return SERVERS_REJECTS;
+}
+
+/** The server's sample of a metric, or NULL without memory. */
+static struct sample *sample_of(struct server *server, size_t metric)
+{
+	struct sample *grown;
+
+	if (metric < server->n_samples)
+		return server->sample + metric;
+	grown = reallocarray(server->sample, metric + 1, sizeof *grown);
+	if (grown == NULL)
+		return NULL;
+	server->sample = grown;
+	while (server->n_samples <= metric)
+		grown[server->n_samples++] = (struct sample){ .value = NAN };
+	return grown + metric;
+}
+
+/** What is counted for a source; NULL without memory. */
+static struct servers_rejected *reject_of(struct server *server, const char *source)
+{
+	struct servers_rejected *grown;
+
+	for (size_t i = 0; i < server->n_rejects; i++)
+		if (strcmp(server->reject[i].source, source) == 0)
+			return &server->reject[i];
+	if (server->n_rejects == SERVERS_REJECTERS_MAX)
+		return NULL;
+	grown = reallocarray(server->reject, server->n_rejects + 1, sizeof *grown);
+	if (grown == NULL)
+		return NULL;
+	server->reject = grown;
+	grown = &server->reject[server->n_rejects++];
+	*grown = (struct servers_rejected){ .at_ns = 0 };
+	(void)text_copy(grown->source, sizeof grown->source, source);
+	return grown;
+}
+
+static void count_reject(struct server *server, const char *source, const char *metric,
+			 const struct sample *sample, enum servers_reject fault)
+{
+	struct servers_rejected *reject = reject_of(server, source);
+
+	server->rejected[fault]++;
+	if (reject == NULL)
+		return;
+	reject->count[fault]++;
+	reject->at_ns = clock_now_ns();
+	if (fault == SERVERS_NAN)
+		(void)snprintf(reject->text, sizeof reject->text, "%s: %s", metric,
+			       "not a figure, or one that the collector did not believe");
+	else if (fault == SERVERS_FUTURE)
+		(void)snprintf(reject->text, sizeof reject->text,
+			       "%s: measured %.1f s ahead of this host's clock", metric,
+			       (double)(sample->taken_ns - reject->at_ns) / 1e9);
+	else
+		(void)snprintf(
+			reject->text, sizeof reject->text, "%s: %.17g is %s", metric, sample->value,
+			fault == SERVERS_NEGATIVE ? "negative" : "the limit of a 32-bit agent");
+}
+
+/** A value on its way. */
+struct arrival {
+	const char *server, *source;
+	int metric;
+	struct sample sample;
+};
+
+/** Under the lock. Returns 1 if something changed, 0 if not, or < 0. */
+static int put(struct servers *servers, const struct arrival *arrival)
+{
+	const int metric = arrival->metric;
+	struct sample sample = arrival->sample;
+	struct server *const server = servers_find(servers, arrival->server);
+	const int64_t now_ns = clock_now_ns();
+	enum servers_reject fault;
+	struct sample *known;
+
+	if (server == NULL || server->is_admin || server->is_skipped)
+		return -ENOENT;
+	if (metric < 0 || (size_t)metric >= servers->n_metrics)
+		return -EINVAL;
+	fault = judge(servers->metric[metric], sample.value, sample.taken_ns, now_ns);
+	if (fault != SERVERS_REJECTS) {
+		count_reject(server, arrival->source, servers->metric[metric], &sample, fault);
+		return -EINVAL;
+	}
+	if (sample.taken_ns == 0 || sample.taken_ns > now_ns)
+		sample.taken_ns = now_ns;
+	known = sample_of(server, (size_t)metric);
+	if (known == NULL)
+		return -ENOMEM;
+	if (known->taken_ns > sample.taken_ns)
+		return 0;
+	*known = sample;
+	servers_note_change(servers, server);
+	return 1;
+}
+
+int servers_put_from(struct servers *servers, const char *source, const char *server, int metric,
+		     double value, int64_t taken_ns)
+{
+	const struct arrival arrival = { server, source, metric, { value, taken_ns } };
+	int rc;
+
+	pthread_mutex_lock(&servers->lock);
+	rc = put(servers, &arrival);
+	if (rc == 1)
+		servers_unlock_and_ring(servers);
+	else
+		pthread_mutex_unlock(&servers->lock);
+	return rc < 0 ? rc : 0;
+}
+
+int servers_put(struct servers *servers, const char *server, int metric, double value,
+		int64_t taken_ns)
+{
+	return servers_put_from(servers, "", server, metric, value, taken_ns);
+}

@@ -1,0 +1,148 @@
+/* test_http_auth.c - how the collector "http" proves who it is: basic, digest, bearer. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "lab/collector_host.h"
+#include "lab/fake_http.h"
+#include "lab/lab_open.h"
+
+#define CHALLENGE                                                                                  \
+	"WWW-Authenticate: Digest realm=\"ManagementRealm\", nonce=\"abc\", algorithm=MD5, "       \
+	"qop=\"auth\"\r\n"
+#define HEAP "{\"used\":3,\"committed\":5,\"max\":7}"
+
+static struct fake_http *web;
+static struct collector_host *host;
+static char err[512], path[64], secret[96];
+
+static void write_secret(const char *option, const char *text)
+{
+	const int fd = mkstemp(strcpy(path, "/tmp/callrouter-secret.XXXXXX"));
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	cr_assert_eq(fchmod(fd, 0600), 0);
+	close(fd);
+	snprintf(secret, sizeof secret, "%s=%s", option, path);
+}
+
+static void begin(void)
+{
+	web = fake_http_new();
+	cr_assert(web);
+}
+
+static void end(void)
+{
+	collector_host_close(host);
+	fake_http_free(web);
+	if (path[0])
+		unlink(path);
+}
+
+TestSuite(http_auth, .init = begin, .fini = end, .timeout = 60);
+
+static const struct collector_poll *poll_once(int target)
+{
+	cr_assert_eq(collector_host_poll(host, 5000 * CH_MS, 20000 * CH_MS), 0);
+	return collector_host_last(host, target);
+}
+
+static int open_host(const char *const *settings)
+{
+	host = lab_open(&cr_collector_1, "src", settings, err, sizeof err);
+	cr_assert(host, "%s", err);
+	return collector_host_add(host, "ms1", fake_http_url(web), false);
+}
+
+static bool was_asked(const char *text)
+{
+	char head[8192];
+
+	return strstr(fake_http_request(web, head, sizeof head), text) != NULL;
+}
+
+Test(http_auth, answers_the_challenge_of_a_wildfly_and_keeps_it)
+{
+	const char *const settings[] = { "profile=wildfly", "user=poller", secret, NULL };
+	int target;
+
+	write_secret("password_file", "s3cret\n");
+	fake_http_page(web, "401 Unauthorized", CHALLENGE, "");
+	fake_http_when(web, "Authorization: Digest username=\"poller\"", "200 OK", "", HEAP);
+	target = open_host(settings);
+	cr_expect_eq(poll_once(target)->state, COLLECTOR_GOOD, "%s", poll_once(target)->text);
+	cr_expect_eq(collector_host_value(host, "ms1", NULL, "jvm_heap_used_bytes"), 3);
+	cr_expect_eq(fake_http_requests(web), 2, "one is refused with the challenge");
+	cr_expect(was_asked("realm=\"ManagementRealm\""));
+	cr_expect(was_asked("uri=\"/management/core-service/platform-mbean/type/memory?"));
+	cr_expect_not(was_asked("s3cret"));
+	cr_expect_eq(poll_once(target)->state, COLLECTOR_GOOD);
+	cr_expect_eq(fake_http_requests(web), 3, "the challenge is known");
+}
+
+Test(http_auth, never_sends_a_digest_password_to_a_server_that_wants_it_plain)
+{
+	const char *const settings[] = { "profile=wildfly", "user=poller", secret, NULL };
+
+	write_secret("password_file", "s3cret\n");
+	fake_http_page(web, "401 Unauthorized", "WWW-Authenticate: Basic realm=\"x\"\r\n", "");
+	cr_expect_eq(poll_once(open_host(settings))->why, CR_AUTH);
+	cr_expect_not(was_asked("Authorization"));
+}
+
+Test(http_auth, sends_a_bearer_token)
+{
+	const char *const settings[] = { "profile=micrometer", secret, NULL };
+
+	write_secret("token_file", "tok.en-1\nsecond line\n");
+	fake_http_page(web, "401 Unauthorized", "", "");
+	fake_http_when(web, "Authorization: Bearer tok.en-1\r\n", "200 OK", "",
+		       "jvm_memory_used_bytes{area=\"heap\"} 3\n"
+		       "jvm_memory_committed_bytes{area=\"heap\"} 5\n");
+	cr_expect_eq(poll_once(open_host(settings))->state, COLLECTOR_GOOD);
+}
+
+Test(http_auth, keeps_the_secret_when_it_is_sent_elsewhere)
+{
+	const char *const settings[] = { "profile=json", "user=poller", secret, NULL };
+
+	write_secret("password_file", "s3cret\n");
+	fake_http_page(web, "302 Found", "Location: http://127.0.0.1:9/\r\n", "");
+	cr_expect_eq(poll_once(open_host(settings))->why, CR_REPLY);
+	cr_expect_eq(fake_http_requests(web), 1);
+}
+
+static void expect_refused(const char *const *settings, const char *text)
+{
+	cr_assert_null(lab_open(&cr_collector_1, "src", settings, err, sizeof err));
+	cr_expect(strstr(err, text), "\"%s\" has no \"%s\"", err, text);
+}
+
+Test(http_auth, refuses_secrets_that_do_not_fit)
+{
+	const char *const bearer[] = { "profile=json", "auth=bearer", "user=poller", secret, NULL };
+	const char *const basic[] = { "profile=json", "auth=basic", secret, NULL };
+	const char *const both[] = { "profile=json", "user=poller", "password_file=/x", secret,
+				     NULL };
+	const char *const key[] = { "profile=json", "key_file=/dev/null", NULL };
+	const char *const cert[] = { "profile=json", "cert_file=/nonexistent.pem", NULL };
+	const char *const none[] = { "profile=json", secret, NULL };
+
+	write_secret("password_file", "x\n");
+	expect_refused(bearer, "auth: bearer needs token_file, and no user");
+	unlink(path);
+	write_secret("token_file", "x\n");
+	expect_refused(basic, "token_file needs auth: bearer");
+	expect_refused(both, "token_file and password_file: give one of them");
+	expect_refused(key, "key_file needs cert_file");
+	expect_refused(cert, "cert_file /nonexistent.pem: No such file or directory");
+	unlink(path);
+	write_secret("token_file", "\nx");
+	expect_refused(none, "holds no token in its first line");
+}

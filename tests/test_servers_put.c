@@ -1,0 +1,116 @@
+/* test_servers_put.c - values that are not believed, and how values age. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "clock.h"
+#include "servers_scene.h"
+
+static struct servers_rejected rejected_by(struct servers *servers, size_t k)
+{
+	struct servers_rejected rejected;
+
+	cr_assert(servers_get_rejected(servers, 1, k, &rejected), "ms1 has no source %zu", k);
+	return rejected;
+}
+
+Test(servers_put, counts_what_is_not_believed_by_source_with_the_last_of_each)
+{
+	struct servers *servers = make(NULL);
+	const int free_bytes = servers_metric(servers, "jvm_heap_free_bytes");
+	const int max = servers_metric(servers, "jvm_heap_max_bytes");
+	struct servers_rejected rejected;
+
+	cr_expect_eq(servers_put_from(servers, "wls", "ms1", free_bytes, -5, 0), -EINVAL);
+	cr_expect_eq(servers_put_from(servers, "wls", "ms1", max, 4294967295.0, 0), -EINVAL);
+	cr_expect_eq(servers_put_from(servers, "web", "ms1", max, NAN, 0), -EINVAL);
+	cr_expect_eq(servers_put_from(servers, "web", "ms1", max, 7, 0), 0);
+	rejected = rejected_by(servers, 0);
+	cr_expect_str_eq(rejected.source, "wls");
+	cr_expect_eq(rejected.count[SERVERS_NEGATIVE], 1);
+	cr_expect_eq(rejected.count[SERVERS_WRAPPED], 1);
+	cr_expect_eq(rejected.count[SERVERS_NAN], 0);
+	cr_expect_str_eq(rejected.text,
+			 "jvm_heap_max_bytes: 4294967295 is the limit of a 32-bit agent");
+	rejected = rejected_by(servers, 1);
+	cr_expect_str_eq(rejected.source, "web");
+	cr_expect_eq(rejected.count[SERVERS_NAN], 1);
+	cr_expect_str_eq(rejected.text,
+			 "jvm_heap_max_bytes: not a figure, or one that the collector "
+			 "did not believe");
+	cr_expect(!servers_get_rejected(servers, 1, 2, &rejected));
+	cr_expect(!servers_get_rejected(servers, 2, 0, &rejected), "ms2 has none");
+	cr_expect(!servers_get_rejected(servers, 3, 0, &rejected), "there is no such server");
+	servers_free(servers);
+}
+
+Test(servers_put, says_how_far_ahead_a_time_is)
+{
+	struct servers *servers = make(NULL);
+	const int free_bytes = servers_metric(servers, "jvm_heap_free_bytes");
+
+	cr_expect_eq(servers_put_from(servers, "wls", "ms1", free_bytes, 5,
+				      clock_now_ns() + 90 * CLOCK_S),
+		     -EINVAL);
+	cr_expect_str_eq(rejected_by(servers, 0).text,
+			 "jvm_heap_free_bytes: measured 90.0 s ahead of this host's clock");
+	servers_free(servers);
+}
+
+Test(servers_put, counts_for_a_few_dozen_sources_and_then_only_the_sum)
+{
+	struct servers *servers = make(NULL);
+	const int free_bytes = servers_metric(servers, "jvm_heap_free_bytes");
+	struct servers_rejected rejected;
+	char name[16];
+
+	for (int i = 0; i < SERVERS_REJECTERS_MAX + 5; i++) {
+		snprintf(name, sizeof name, "s%d", i);
+		cr_expect_eq(servers_put_from(servers, name, "ms1", free_bytes, -1, 0), -EINVAL);
+	}
+	cr_expect(servers_get_rejected(servers, 1, SERVERS_REJECTERS_MAX - 1, &rejected));
+	cr_expect(!servers_get_rejected(servers, 1, SERVERS_REJECTERS_MAX, &rejected));
+	cr_expect_eq(entry_of(servers, "ms1").rejected[SERVERS_NEGATIVE], 37);
+	servers_free(servers);
+}
+
+Test(servers_put, a_value_has_the_time_at_which_it_was_measured_not_told)
+{
+	struct servers *servers = make(NULL);
+	const int free_bytes = servers_metric(servers, "jvm_heap_free_bytes");
+	const int64_t taken_ns = clock_now_ns() - 7 * CLOCK_S;
+
+	cr_expect_eq(servers_put_from(servers, "prom", "ms1", free_bytes, 5, taken_ns), 0);
+	cr_expect_eq(entry_of(servers, "ms1").taken_ns[free_bytes], taken_ns);
+	servers_free(servers);
+}
+
+Test(servers_put, a_failed_poll_and_a_rejected_value_leave_the_last_one_to_age)
+{
+	struct servers *servers = make(NULL);
+	const int free_bytes = servers_metric(servers, "jvm_heap_free_bytes");
+	const int64_t taken_ns = clock_now_ns() - CLOCK_S;
+	struct servers_entry entry;
+
+	cr_expect_eq(servers_put_from(servers, "wls", "ms1", free_bytes, 5, taken_ns), 0);
+	servers_polled(servers, "ms1", "wls: absent: no row of this server in the answer");
+	cr_expect_eq(servers_put_from(servers, "wls", "ms1", free_bytes, NAN, 0), -EINVAL);
+	entry = entry_of(servers, "ms1");
+	cr_expect_eq(entry.value[free_bytes], 5);
+	cr_expect_eq(entry.taken_ns[free_bytes], taken_ns);
+	servers_free(servers);
+}
+
+Test(servers_put, what_contradicts_is_told_of_the_values_as_they_were_measured)
+{
+	struct servers *servers = make(NULL);
+	const int used = servers_metric(servers, "jvm_heap_used_bytes");
+	const int size = servers_metric(servers, "jvm_heap_size_bytes");
+
+	cr_expect_eq(servers_put(servers, "ms1", used, 300, 0), 0);
+	cr_expect_eq(servers_put(servers, "ms1", size, 200, 0), 0);
+	cr_expect_eq(entry_of(servers, "ms1").contradictions, 1, "used > size");
+	cr_expect_eq(servers_put(servers, "ms1", size, 400, 0), 0);
+	cr_expect_eq(entry_of(servers, "ms1").contradictions, 0);
+	servers_free(servers);
+}

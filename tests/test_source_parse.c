@@ -1,0 +1,263 @@
+/* test_source_parse.c - descriptions: what is taken from them, and what is said about bad ones. */
+#include "source_bench.h"
+
+TestSuite(source_parse, .fini = bench_end);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define FIELDS       "fields: { busy_threads: /n }"
+
+struct bad {
+	const char *description, *faults;
+};
+
+static void expect_faults(const struct bad *bad, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		cr_expect_lt(bench_parse(NULL, bad[i].description), 0, "%s", bad[i].description);
+		cr_expect_str_eq(bench_faults, bad[i].faults);
+	}
+}
+
+Test(source_parse, names_the_nearest_word)
+{
+	static const struct bad bad[] = {
+		{ "{ format: jsno, " FIELDS " }",
+		  "/format: unknown word \"jsno\"; did you mean \"json\"?\n" },
+		{ "{ format: json, fileds: { busy_threads: /n }, " FIELDS " }",
+		  "/fileds: unknown key \"fileds\"; did you mean \"fields\"?\n" },
+		{ "{ format: json, fields: { jvm_heap_fre_bytes: /n } }",
+		  "/fields/jvm_heap_fre_bytes: unknown metric \"jvm_heap_fre_bytes\"; did you "
+		  "mean \"jvm_heap_free_bytes\"?\n" },
+		{ "{ format: json, fields: { xyzzy: /n } }",
+		  "/fields/xyzzy: unknown metric \"xyzzy\"; docs/sources.md lists the metrics, "
+		  "like jvm_heap_used_bytes\n" },
+		{ "{ format: json, fields: { busy_threads: { select: /n, reduse: sum } } }",
+		  "/fields/busy_threads/reduse: unknown key \"reduse\"; did you mean "
+		  "\"reduce\"?\n" },
+		{ "{ format: json, fields: { busy_threads: { select: /n, reduce: total } } }",
+		  "/fields/busy_threads/reduce: unknown word \"total\"; there are first, sum, max, "
+		  "min, count, mean\n" },
+		{ "{ format: json, fields: { jvm_heap_max_bytes: { select: /n, unit: MiB } } }",
+		  "/fields/jvm_heap_max_bytes/unit: unknown word \"MiB\"; did you mean "
+		  "\"mib\"?\n" },
+		{ "{ format: json, auth: digset, " FIELDS " }",
+		  "/auth: unknown word \"digset\"; did you mean \"digest\"?\n" },
+		{ "{ format: json, help: { auht: x }, " FIELDS " }",
+		  "/help/auht: unknown key \"auht\"; did you mean \"auth\"?\n" },
+		{ "{ format: json, ok: { select: /s, equal: '1' }, " FIELDS " }",
+		  "/ok/equal: unknown key \"equal\"; did you mean \"equals\"?\n" },
+	};
+
+	expect_faults(bad, COUNT(bad));
+}
+
+Test(source_parse, says_what_is_missing_or_too_much)
+{
+	static const struct bad bad[] = {
+		{ "{ " FIELDS " }", ": format is missing: json, xml, prometheus, promql, text, "
+				    "snmp-get or snmp-table\n" },
+		{ "{ format: json }", ": fields are missing: which metric stands where, as in "
+				      "fields: { jvm_heap_used_bytes: ... }\n" },
+		{ "{ format: json, fields: {} }",
+		  ": fields are missing: which metric stands where, as in fields: { "
+		  "jvm_heap_used_bytes: ... }\n" },
+		{ "{ format: json, fields: { busy_threads: { unit: none } } }",
+		  "/fields/busy_threads: select is missing: where the value stands\n" },
+		{ "{ format: json, fields: { busy_threads: [] } }",
+		  "/fields/busy_threads: an empty list; write a selector\n" },
+		{ "{ format: json, fields: { busy_threads: { select: [] } } }",
+		  "/fields/busy_threads/select: an empty list; write a selector\n" },
+		{ "{ format: json, fields: [ busy_threads ] }",
+		  "/fields: fields has to be a map, key: value\n" },
+		{ "{ format: json, rows: '/*', " FIELDS " }",
+		  ": key is missing: which value names the server of a row\n" },
+		{ "{ format: json, key: /name, " FIELDS " }",
+		  "/key: a key needs rows: which things of the answer are servers\n" },
+		{ "{ format: prometheus, rows: a, key: b, fields: { busy_threads: n } }",
+		  "/rows: format prometheus has no rows; only json and xml select them\n" },
+		{ "{ format: prometheus, key: 'a{b=\"c\"}', fields: { busy_threads: n } }",
+		  "/key: the key of series is the name of a label alone\n" },
+		{ "{ format: text, key: a, fields: { busy_threads: n } }",
+		  "/key: format text is about one server: no key\n" },
+		{ "{ format: snmp-table, fields: { busy_threads: .1.3.6 } }",
+		  ": key is missing: which value names the server of a row\n" },
+		{ "{ format: snmp-get, key: .1.3.7, fields: { busy_threads: .1.3.6 } }",
+		  "/key: format snmp-get is about one server: no key\n" },
+		{ "{ format: snmp-get, path: /x, fields: { busy_threads: .1.3.6 } }",
+		  "/path: path is for HTTP; remove it from an SNMP source\n" },
+		{ "{ transport: http, format: snmp-get, fields: { busy_threads: .1.3.6 } }",
+		  "/transport: transport http does not bring format snmp-get\n" },
+		{ "{ scope: group, format: json, " FIELDS " }",
+		  "/scope: scope group: each request needs a key, which tells the servers "
+		  "apart\n" },
+		{ "{ format: json, requests: {}, a: b }",
+		  "/a: unknown key \"a\"; there are transport, scope, auth, help, requests, "
+		  "method, path, query, body, format, headers, ok, error, rows, key, skip, where, "
+		  "fields, sample_time\n/requests: 0 requests; 1 to 16 can be made\n" },
+		{ "{ format: json, requests: { a: { " FIELDS " } }, " FIELDS " }",
+		  "/fields: where there are requests, each has its own fields\n" },
+		{ "{ requests: { a: { format: json, scope: group, " FIELDS " } } }",
+		  "/requests/a/scope: unknown key \"scope\"; there are method, path, query, "
+		  "headers, body, format, ok, error, rows, key, skip, where, fields, "
+		  "sample_time\n" },
+	};
+
+	expect_faults(bad, COUNT(bad));
+}
+
+Test(source_parse, says_what_cannot_be_sent)
+{
+	static const struct bad bad[] = {
+		{ "{ format: json, path: status, " FIELDS " }",
+		  "/path: path \"status\" has to begin with \"/\"\n" },
+		{ "{ format: json, path: '/a b', " FIELDS " }",
+		  "/path: path: letter 3 cannot stand in a URL; write a blank as %20, \"#\" as "
+		  "%23\n" },
+		{ "{ format: json, path: '/${host}/x', " FIELDS " }",
+		  "/path: \"${host}/x\": only ${name} can stand here; put other variables into "
+		  "target\n" },
+		{ "{ format: json, query: { q: '${port}' }, " FIELDS " }",
+		  "/query/q: \"${port}\": only ${name} can stand here; put other variables into "
+		  "target\n" },
+		{ "{ format: json, method: PUT, " FIELDS " }",
+		  "/method: unknown word \"PUT\"; there are GET, POST\n" },
+		{ "{ format: json, method: GET, body: x, " FIELDS " }",
+		  "/method: a GET has no body; write POST\n" },
+		{ "{ format: json, headers: { Host: x }, " FIELDS " }",
+		  "/headers/Host: Host is not yours to set\n" },
+		{ "{ format: json, headers: { authorization: x }, " FIELDS " }",
+		  "/headers/authorization: a secret does not stand here; use user and "
+		  "password_file, or token_file\n" },
+		{ "{ format: json, headers: { 'X Y': x }, " FIELDS " }",
+		  "/headers/X Y: \"X Y\" is no name of a header\n" },
+		{ "{ format: json, headers: { X-A: \"b\\r\\nX-C: d\" }, " FIELDS " }",
+		  "/headers/X-A: a header is one line of printable letters\n" },
+		{ "{ format: json, headers: { X-A: [ b ] }, " FIELDS " }",
+		  "/headers/X-A: here has to be one value, no list\n" },
+	};
+
+	expect_faults(bad, COUNT(bad));
+}
+
+Test(source_parse, checks_units_and_types_against_the_metric)
+{
+	static const struct bad bad[] = {
+		{ "{ format: json, fields: { busy_threads: { select: /n, unit: mib } } }",
+		  "/fields/busy_threads/unit: unit mib is for names that end in _bytes; "
+		  "\"busy_threads\" is counted otherwise\n" },
+		{ "{ format: json, fields: { jvm_heap_max_bytes: { select: /n, unit: percent } } }",
+		  "/fields/jvm_heap_max_bytes/unit: unit percent is for names that end in _ratio; "
+		  "\"jvm_heap_max_bytes\" is counted otherwise\n" },
+		{ "{ format: json, sample_time: { select: /t, unit: kib }, " FIELDS " }",
+		  "/sample_time/unit: unit kib is for names that end in _bytes; \"_seconds\" is "
+		  "counted otherwise\n" },
+		{ "{ format: json, fields: { running: { select: /n, type: string } } }",
+		  "/fields/running: type string needs map: which text is which number\n" },
+		{ "{ format: json, fields: { running: { select: /n, optional: maybe } } }",
+		  "/fields/running/optional: \"maybe\" is neither true nor false\n" },
+		{ "{ format: json, fields: { running: { select: /n, undefined: [ zero, one ] } } }",
+		  "/fields/running/undefined/1: unknown word \"one\"; did you mean "
+		  "\"none\"?\n" },
+		{ "{ format: json, fields: { running: { select: /n, after: '' } } }",
+		  "/fields/running/after: here has to be the text to cut at\n" },
+	};
+
+	expect_faults(bad, COUNT(bad));
+}
+
+Test(source_parse, reports_all_faults_at_once)
+{
+	cr_expect_lt(bench_parse(NULL, "{ format: json, pth: /x, method: GETT, fields: { a: /n, "
+				       "busy_threads: { select: n, unit: kib } } }"),
+		     0);
+	cr_expect(strstr(bench_faults, "/pth: unknown key") != NULL);
+	cr_expect(strstr(bench_faults, "/method: unknown word") != NULL);
+	cr_expect(strstr(bench_faults, "/fields/a: unknown metric") != NULL);
+	cr_expect(strstr(bench_faults, "/fields/busy_threads/select: selector") != NULL);
+	cr_expect(strstr(bench_faults, "/fields/busy_threads/unit: unit kib") != NULL);
+}
+
+Test(source_parse, refuses_what_is_no_description)
+{
+	static const char *const texts[] = { "",
+					     "x",
+					     "[]",
+					     "\"x\"",
+					     "{",
+					     "{\"a\":1,\"a\":2}",
+					     "{\"format\":{}}",
+					     "{\"requests\":[]}",
+					     "{\"format\":\"json\",\"fields\":{\"running\":1}}" };
+
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		bench_faults[0] = '\0';
+		cr_expect_lt(source_parse(texts[i], &bench_source, bench_note, NULL), 0, "%s",
+			     texts[i]);
+		cr_expect_null(bench_source);
+		cr_expect_neq(bench_faults[0], '\0', "%s", texts[i]);
+	}
+}
+
+Test(source_parse, fills_in_what_is_not_said)
+{
+	const struct source_request *request;
+
+	bench_begin(NULL, "{ format: json, " FIELDS " }");
+	request = &bench_source->request[0];
+	cr_expect_eq(bench_source->transport, SOURCE_HTTP);
+	cr_expect_eq(bench_source->scope, SOURCE_SERVER);
+	cr_expect_not(bench_source->has_auth);
+	cr_expect_str_eq(request->name, "request");
+	cr_expect_str_eq(request->method, "GET");
+	cr_expect_str_eq(request->path, "");
+	cr_expect_null(request->body);
+	cr_assert_eq(request->n_headers, 1);
+	cr_expect_str_eq(request->header[0].name, "Accept");
+	cr_expect_str_eq(request->header[0].value, "application/json");
+
+	bench_begin(NULL, "{ format: xml, rows: /a/b, key: '@n', body: <q/>, headers: { accept: x, "
+			  "content-type: text/xml }, fields: { busy_threads: '@t' } }");
+	request = &bench_source->request[0];
+	cr_expect_eq(bench_source->scope, SOURCE_GROUP);
+	cr_expect_str_eq(request->method, "POST");
+	cr_expect_eq(request->n_headers, 2);
+}
+
+Test(source_parse, shares_keys_among_requests_and_lets_each_override_them)
+{
+	bench_begin(NULL,
+		    "{ format: json, path: /shared, query: { a: 'b c&d' }, auth: bearer, "
+		    "requests: { one: { fields: { busy_threads: /n } }, two: { format: xml, "
+		    "path: '/own?x=1', query: { n: '${name}=' }, fields: { sessions: /n } } } }");
+	cr_assert_eq(bench_source->n_requests, 2);
+	cr_expect(bench_source->has_auth);
+	cr_expect_eq(bench_source->auth, SOURCE_AUTH_BEARER);
+	cr_expect_str_eq(bench_source->request[0].name, "one");
+	cr_expect_str_eq(bench_source->request[0].path, "/shared?a=b%20c%26d");
+	cr_expect_eq(bench_source->request[0].format, SOURCE_JSON);
+	cr_expect_str_eq(bench_source->request[1].path, "/own?x=1&n=${name}%3D");
+	cr_expect_eq(bench_source->request[1].format, SOURCE_XML);
+	cr_expect_eq(bench_source->n_metrics, 2);
+}
+
+Test(source_parse, fills_in_the_name_of_a_server)
+{
+	static const struct {
+		const char *text;
+		bool in_url;
+		const char *filled;
+	} cases[] = {
+		{ "/s/${name}/JVM?n=${name}", true,
+		  "/s/ms-1.a_%2F%20%C3%A4/JVM?n=ms-1.a_%2F%20%C3%A4" },
+		{ "{\"n\":\"${name}\"}", false, "{\"n\":\"ms-1.a_/ \xc3\xa4\"}" },
+		{ "plain", true, "plain" },
+		{ "", false, "" },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		char *filled = source_fill(cases[i].text, "ms-1.a_/ \xc3\xa4", cases[i].in_url);
+
+		cr_expect_str_eq(filled, cases[i].filled);
+		free(filled);
+	}
+}

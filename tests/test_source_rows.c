@@ -1,0 +1,200 @@
+/* test_source_rows.c - answers about many servers: keys, rows that do not count, several requests,
+ * times. */
+#include <errno.h>
+
+#include "source_bench.h"
+
+TestSuite(source_rows, .fini = bench_end);
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const char group[] =
+	"{ format: json, rows: '/*', key: { select: [/n, /alias], after: ':', "
+	"before: '@', map: { managed1: ms1 } }, skip: { select: /admin, equals: "
+	"[ 'true', yes ] }, where: { select: /state, equals: RUNNING }, fields: "
+	"{ jvm_heap_free_bytes: /f, jvm_heap_max_bytes: { select: /m, undefined: "
+	"negative, optional: true } } }";
+
+Test(source_rows, names_rows_by_their_key_and_leaves_out_what_does_not_run)
+{
+	static const char *const body[] = {
+		"[{\"n\":\"S:managed1@d\",\"state\":\"RUNNING\",\"f\":11},"
+		"{\"n\":\"S:ms2@d\",\"state\":\"STANDBY\",\"f\":999},"
+		"{\"n\":\"S:ms3@d\",\"state\":\"RUNNING\"},"
+		"{\"n\":\"S:ms4@d\",\"state\":\"RUNNING\",\"f\":-5,\"m\":7},"
+		"{\"n\":\"S:adm@d\",\"state\":\"RUNNING\",\"f\":5,\"admin\":true},"
+		"{\"n\":\"S:ms1@d\",\"state\":\"RUNNING\",\"f\":12},"
+		"{\"n\":\"nocolon\",\"state\":\"RUNNING\",\"f\":13},"
+		"{\"n\":null,\"alias\":\"S:ms6@d\",\"state\":\"RUNNING\",\"f\":14},"
+		"{\"n\":\"S:a b@d\",\"state\":\"RUNNING\",\"f\":15}]"
+	};
+
+	bench_begin(NULL, group);
+	cr_expect_eq(bench_answer(NULL, 1, body), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_value("ms1", "jvm_heap_free_bytes"), 11);
+	cr_expect_null(bench_row("ms2"));
+	cr_expect(bench_has_note("ms2", "left out: /state is STANDBY"));
+	cr_expect_eq(bench_state("ms3", "jvm_heap_free_bytes"), SOURCE_MISSING);
+	cr_expect(bench_has_note("ms3", "jvm_heap_free_bytes: nothing at /f"));
+	cr_expect_eq(bench_state("ms4", "jvm_heap_free_bytes"), SOURCE_REJECTED);
+	cr_expect_eq(bench_value("ms4", "jvm_heap_max_bytes"), 7);
+	cr_expect(bench_row("adm")->is_skipped);
+	cr_expect(bench_has_note("ms1", "a second row of this name does not count"));
+	cr_expect(bench_has_note("", "row 7 has no name that a server can have"));
+	cr_expect_eq(bench_value("ms6", "jvm_heap_free_bytes"), 14);
+	cr_expect(bench_has_note("", "row 9 has no name that a server can have"));
+	cr_expect_eq(bench_sample->n_rows, 5);
+}
+
+Test(source_rows, gives_one_server_its_own_row_alone)
+{
+	static const char *const body[] = { "[{\"n\":\"S:ms1@d\",\"state\":\"RUNNING\",\"f\":11},"
+					    "{\"n\":\"S:ms2@d\",\"state\":\"RUNNING\",\"f\":-3},"
+					    "{\"n\":\"S:ms3@d\",\"state\":\"ADMIN\",\"f\":3}]" };
+
+	bench_begin(NULL, group);
+	cr_expect_eq(bench_answer("ms1", 1, body), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_sample->n_rows, 1);
+	cr_expect_eq(bench_value("", "jvm_heap_free_bytes"), 11);
+	cr_expect_eq(bench_sample->n_notes, 0);
+	EXPECT_FAILED(bench_answer("ms2", 1, body), CR_VALUE, "jvm_heap_free_bytes: negative: -3");
+	EXPECT_FAILED(bench_answer("ms3", 1, body), CR_ABSENT,
+		      "no row of this server in the answer: left out: /state is ADMIN");
+	EXPECT_FAILED(bench_answer("ms4", 1, body), CR_ABSENT,
+		      "no row of this server in the answer");
+}
+
+Test(source_rows, fails_a_group_without_rows_or_figures)
+{
+	static const char *const empty[] = { "[]" }, *const null[] = { "[null]" };
+	static const char *const poor[] = { "[{\"n\":\"S:ms1@d\",\"state\":\"RUNNING\"}]" };
+
+	bench_begin(NULL, group);
+	EXPECT_FAILED(bench_answer(NULL, 1, empty), CR_ABSENT, "no row of any server");
+	EXPECT_FAILED(bench_answer(NULL, 1, null), CR_ABSENT, "no row of any server");
+	EXPECT_FAILED(bench_answer(NULL, 1, poor), CR_ABSENT,
+		      "no figure: jvm_heap_free_bytes: nothing at /f");
+	bench_begin("weblogic-rest", NULL);
+	EXPECT_FAILED(bench_answer(NULL, 1, (const char *const[]){ "{\"serverRuntimes\":null}" }),
+		      CR_ABSENT, "no row of any server; is this the administration server");
+}
+
+Test(source_rows, finds_rows_of_xml_and_of_series_too)
+{
+	static const char *const xml[] = { "<d><s n='ms1'><h f='11'/></s><s n='ms2'><h f='12'/>"
+					   "</s><s><h f='13'/></s></d>" };
+	static const char *const text[] = { "wls_heap_free{name=\"ms1\"} 11\nup 1\n"
+					    "wls_heap_size{name=\"ms1\"} 21\n"
+					    "wls_heap_free{name=\"ms2\"} 12\nwls_heap_free 13\n" };
+
+	bench_begin(NULL, "{ format: xml, rows: /d/s, key: '@n', fields: { jvm_heap_free_bytes: "
+			  "/h@f } }");
+	cr_expect_eq(bench_answer(NULL, 1, xml), 0);
+	cr_expect_eq(bench_value("ms1", "jvm_heap_free_bytes"), 11);
+	cr_expect_eq(bench_value("ms2", "jvm_heap_free_bytes"), 12);
+	cr_expect_eq(bench_sample->n_rows, 2);
+	bench_begin(NULL, "{ format: prometheus, key: name, fields: { jvm_heap_free_bytes: "
+			  "wls_heap_free, jvm_heap_size_bytes: { select: wls_heap_size, optional: "
+			  "true } } }");
+	cr_expect_eq(bench_answer(NULL, 1, text), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_value("ms1", "jvm_heap_size_bytes"), 21);
+	cr_expect_eq(bench_value("ms2", "jvm_heap_free_bytes"), 12);
+	cr_expect_eq(bench_sample->n_rows, 2);
+}
+
+Test(source_rows, takes_the_time_of_a_sample_only_if_it_is_one)
+{
+	static const struct {
+		const char *unit, *time;
+		int64_t taken_ms; /* 0: none */
+	} cases[] = {
+		{ "s", "1795977803.686", 1795977803686 },
+		{ "s", "\"1795977803\"", 1795977803000 },
+		{ "ms", "1795977803686", 1795977803686 },
+		{ "ns", "1795977803686000000", 1795977803686 },
+		{ "s", "1795977803686", 0 },
+		{ "ms", "1795977803", 0 },
+		{ "s", "0", 0 },
+		{ "s", "\"NaN\"", 0 },
+		{ "s", "null", 0 },
+	};
+	char keys[256], body[128];
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		snprintf(keys, sizeof keys,
+			 "{ format: json, sample_time: { select: /t, unit: %s }, fields: { "
+			 "busy_threads: /n } }",
+			 cases[i].unit);
+		snprintf(body, sizeof body, "{\"n\":1,\"t\":%s}", cases[i].time);
+		bench_begin(NULL, keys);
+		cr_expect_eq(bench_read(body), 0);
+		cr_expect_eq((bench_row("")->taken_ns + 500000) / 1000000, cases[i].taken_ms,
+			     "%s %s", cases[i].time, cases[i].unit);
+		cr_expect_eq(bench_has_note("", "sample_time: /t: "), cases[i].taken_ms == 0);
+	}
+}
+
+Test(source_rows, joins_the_rows_of_several_queries_and_their_oldest_time)
+{
+	static const char *const body[] = {
+		"{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
+		"{\"metric\":{\"server\":\"ms1\"},\"value\":[1795977809,\"11\"]},"
+		"{\"metric\":{\"server\":\"ms2\"},\"value\":[1795977809,\"12\"]}]}}",
+		"{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
+		"{\"metric\":{\"server\":\"ms2\"},\"value\":[1795977809,\"22\"]},"
+		"{\"metric\":{\"server\":\"ms1\"},\"value\":[1795977809,\"21\"]}]}}",
+		"{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":["
+		"{\"metric\":{\"server\":\"ms1\"},\"value\":[1795977809,\"1795977803.5\"]},"
+		"{\"metric\":{\"server\":\"ms2\"},\"value\":[1795977809,\"1795977804.5\"]}]}}"
+	};
+
+	bench_begin("prometheus-query", NULL);
+	cr_expect_eq(bench_answer(NULL, 3, body), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_value("ms1", "jvm_heap_used_bytes"), 11);
+	cr_expect_eq(bench_value("ms1", "jvm_heap_size_bytes"), 21);
+	cr_expect_eq(bench_value("ms2", "jvm_heap_size_bytes"), 22);
+	cr_expect_eq(bench_row("ms1")->taken_ns, 1795977803500000000);
+	cr_expect_eq(bench_row("ms2")->taken_ns, 1795977804500000000);
+	cr_expect_eq(bench_sample->n_notes, 0);
+}
+
+Test(source_rows, turns_words_into_numbers_by_a_map)
+{
+	static const char keys[] = "{ format: json, fields: { running: { select: /state, type: "
+				   "string, map: { RUNNING: 1, STANDBY: 0 } } } }";
+
+	bench_begin(NULL, keys);
+	cr_expect_eq(bench_read("{\"state\":\"RUNNING\"}"), 0);
+	cr_expect_eq(bench_value("", "running"), 1);
+	cr_expect_eq(bench_read("{\"state\":\"STANDBY\"}"), 0);
+	cr_expect_eq(bench_value("", "running"), 0);
+	EXPECT_FAILED(bench_read("{\"state\":\"FAILED\"}"), CR_VALUE,
+		      "running: not_a_number: FAILED");
+	bench_begin(NULL, "{ format: json, fields: { running: { select: /up, type: bool } } }");
+	cr_expect_eq(bench_read("{\"up\":true}"), 0);
+	cr_expect_eq(bench_value("", "running"), 1);
+	cr_expect_eq(bench_read("{\"up\":\"false\"}"), 0);
+	cr_expect_eq(bench_value("", "running"), 0);
+}
+
+Test(source_rows, reads_snmp_cells_as_it_reads_everything_else)
+{
+	static const struct source_cell cells[] = {
+		{ .kind = SOURCE_CELL_TEXT, .text = "ServerRuntime:ms1x", .len = 17 },
+		{ .kind = SOURCE_CELL_NUMBER, .number = 5e9 },
+		{ .kind = SOURCE_CELL_TEXT, .text = "ServerRuntime:ms2", .len = 17 },
+		{ .kind = SOURCE_CELL_TEXT, .text = "4294967295", .len = 10 },
+		{ .kind = SOURCE_CELL_TEXT, .text = "ServerRuntime:ms3", .len = 17 },
+		{ .kind = SOURCE_CELL_NONE },
+	};
+
+	bench_begin(NULL, "{ format: snmp-table, key: { select: .1.3.20, after: ':' }, fields: { "
+			  "jvm_heap_free_bytes: .1.3.25 } }");
+	cr_assert_eq(bench_source->request[0].n_oids, 2);
+	cr_expect_eq(source_extract_cells(bench_sample, 0, cells, 3), 0);
+	cr_expect_eq(source_end(bench_sample, NULL), 0);
+	cr_expect_eq(bench_value("ms1", "jvm_heap_free_bytes"), 5e9);
+	cr_expect_eq(bench_state("ms2", "jvm_heap_free_bytes"), SOURCE_REJECTED);
+	cr_expect(bench_has_note("ms2", "wrapped: 4294967295"));
+	cr_expect_eq(bench_state("ms3", "jvm_heap_free_bytes"), SOURCE_MISSING);
+}
