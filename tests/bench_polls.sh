@@ -41,6 +41,13 @@ scene_begin bench_polls
 (umask 077 && echo public >"$SCENE/community")
 closed=$(scene_port)
 
+# is_wanted NAME
+is_wanted()
+{
+	# shellcheck disable=SC2053 # a pattern
+	[ -z "$only" ] || [[ $1 == $only ]]
+}
+
 # start_responders MUTE SLOW: percent of the targets; ports in $snmp_port and $http_port.
 start_responders()
 {
@@ -74,15 +81,6 @@ names()
 	awk -v letter="$1" -v n="$targets" 'BEGIN { for (i = 0; i < n; i++) printf "%s%s%d", i ? ", " : "", letter, i }'
 }
 
-jvm=.1.3.6.1.4.1.42.2.145.3.163.1.1.2
-snmp_source='{"transport":"snmp","format":"snmp-get","fields":{'$(
-	for field in used:11 size:12 max:13; do
-		printf '"jvm_heap_%s_bytes":{"select":"%s.%s.0","undefined":["negative","zero"]},' \
-			"${field%:*}" $jvm "${field#*:}"
-	done | sed 's/,$//'
-)'}}'
-http_source='{"scope":"server","path":"/jolokia/read/java.lang:type=Memory/HeapMemoryUsage","format":"json","ok":{"select":"/status","equals":"200"},"error":"/error","fields":{"jvm_heap_used_bytes":{"select":"/value/used","undefined":"negative"},"jvm_heap_size_bytes":{"select":"/value/committed","undefined":"negative"},"jvm_heap_max_bytes":{"select":"/value/max","undefined":"negative","optional":"true"}}}'
-
 # configure SNMP HTTP DEAD: which kinds are polled.
 configure()
 {
@@ -91,8 +89,8 @@ configure()
 	[ "$1" = 0 ] || servers a 0 "$snmp_port" "$3"
 	[ "$2" = 0 ] || servers b $http_first "$http_port" "$3"
 	echo "collectors:"
-	[ "$1" = 0 ] || echo "  - { name: snmp, plugin: snmp, source: '$snmp_source', target: \"udp:\${host}:\${port}\", community_file: community, interval: ${interval_ms}ms, timeout: ${timeout_ms}ms, servers: [$(names a)] }"
-	[ "$2" = 0 ] || echo "  - { name: http, plugin: http, source: '$http_source', target: \"http://\${host}:\${port}\", interval: ${interval_ms}ms, timeout: ${timeout_ms}ms, servers: [$(names b)] }"
+	[ "$1" = 0 ] || echo "  - { name: snmp, plugin: snmp, profile: jvm-mib, target: \"udp:\${host}:\${port}\", community_file: community, interval: ${interval_ms}ms, timeout: ${timeout_ms}ms, servers: [$(names a)] }"
+	[ "$2" = 0 ] || echo "  - { name: http, plugin: http, profile: jolokia, target: \"http://\${host}:\${port}\", interval: ${interval_ms}ms, timeout: ${timeout_ms}ms, servers: [$(names b)] }"
 	echo "services:"
 	[ "$1" = 0 ] || echo "  - { name: snmp, router: heap_free, servers: [$(names a)] }"
 	[ "$2" = 0 ] || echo "  - { name: http, router: heap_free, servers: [$(names b)] }"
@@ -110,7 +108,7 @@ measure()
 {
 	local name=$1 before after probe
 
-	[ -z "$only" ] || [[ $name == $only ]] || return 0
+	is_wanted "$name" || return 0
 	rm -rf "$SCENE/run" "$SCENE/state" "$SCENE/plugins.d"
 	cluster_begin
 	start_responders "$4" "$5"
@@ -143,7 +141,7 @@ bare()
 	local name=$1 kind=$2 first=$3
 
 	shift 3
-	[ -z "$only" ] || [[ $name == $only ]] || return 0
+	is_wanted "$name" || return 0
 	start_responders 0 0
 	"${real_time[@]}" "$lab/bare_$kind" "$@" --port "$([ "$kind" = snmp ] && echo "$snmp_port" || echo "$http_port")" \
 		--targets "$targets" --first "$first" --interval $interval_ms --warm $warm_ms \
@@ -163,8 +161,38 @@ for ((round = 0; round < rounds; round++)); do
 	measure both 1 1 0 0
 	measure both_faults 1 1 10 5
 done
+# What a round costs beside the bare loop: medians over the rounds; the main thread's part is publishing.
+# shellcheck disable=SC2016
+figures='
+	def median: sort | .[length / 2 | floor];
+	def of($what): map(select(.what == $what));
+	def bare($what): of($what) | map(.cpu_us_per_poll) | if length > 0 then median else null end;
+	def cpu(f): map((.probe | f) / .probe.seconds / .polls_per_s * 1e6) | median;
+	def round2: . * 100 | round / 100;
+	def ratio($a; $b): if $b == null then null else $a / $b | round2 end;
+	. as $all | [ $all[] | select(.probe).what ] | unique_by(["snmp", "snmp_faults", "http", "http_faults",
+		"both", "both_faults"] as $order | . as $w | $order | index($w)) | map(. as $what | ($all | of($what)) as $runs
+	| ($runs | cpu(.snmp_s + .http_s)) as $poll | ($runs | cpu(.main_s)) as $main
+	| {what: $what, targets: $runs[0].targets, polls_per_s: ([$runs[].polls_per_s] | median | round),
+		poll_us: ($poll | round2), publish_us: ($main | round2), all_us: ($poll + $main | round2),
+		to_bare_snmp: (if $what | startswith("snmp") then ratio($poll + $main; $all | bare("bare_snmp")) else null end),
+		to_bare_http: (if $what | startswith("http") then ratio($poll + $main; $all | bare("bare_http_shared")) else null end),
+		to_plain_http: (if $what | startswith("http") then ratio($poll + $main; $all | bare("bare_http")) else null end),
+		resident_mib: ([$runs[].probe.resident_kib] | median / 1024 | round),
+		published_per_s: ([$runs[].probe.published_per_s] | median),
+		oldest_ms: ([$runs[].probe.oldest_ms] | max), unknown: ([$runs[].probe.unknown] | max)})
+	| {bare: {snmp_us: ($all | bare("bare_snmp")), http_us: ($all | bare("bare_http_shared")),
+		plain_http_us: ($all | bare("bare_http"))}, runs: .}'
 if [ -n "$json" ]; then
 	cat "$SCENE/results"
 	exit
 fi
-cat "$SCENE/results" >&2
+jq -s -r "$figures"' | .bare
+	| "bare loops, us of CPU per poll: net-snmp \(.snmp_us); libcurl in handles of 128 targets \(.http_us), as it comes \(.plain_http_us)\n"' \
+	"$SCENE/results"
+jq -s -r "$figures"' | ["callrouterd", "targets", "polls/s", "us/poll", "publish", "all", "to bare", "to plain", "MiB", "publ./s", "oldest"],
+	(.runs[] | [.what, .targets, .polls_per_s, .poll_us, .publish_us, .all_us,
+		((.to_bare_snmp // .to_bare_http) | if . == null then "-" else "\(.)x" end),
+		(.to_plain_http | if . == null then "-" else "\(.)x" end), .resident_mib, .published_per_s,
+		"\(.oldest_ms) ms\(if .unknown > 0 then " (unknown!)" else "" end)"]) | @tsv' "$SCENE/results" |
+	column -t -s $'\t'
