@@ -125,8 +125,7 @@ static CURLcode set_payload(CURL *easy, const struct http_transfer *transfer)
 	CURLcode rc = CURLE_OK;
 
 	set(CURLOPT_HTTPHEADER, transfer->headers);
-	if (transfer->connect_to)
-		set(CURLOPT_CONNECT_TO, transfer->connect_to);
+	set(CURLOPT_CONNECT_TO, transfer->connect_to);
 	if (strcmp(request->method, "POST") != 0)
 		return rc;
 	set(CURLOPT_POST, 1L);
@@ -213,13 +212,15 @@ static char *make_url(struct http_transfer *transfer, const struct cr_target *ta
 static int set_up(struct http_transfer *transfer, const struct cr_target *target,
 		  struct http_failure *failure)
 {
-	char *url = make_url(transfer, target, failure);
 	CURLcode rc = CURLE_OUT_OF_MEMORY;
+	char *url;
 
-	if (!url)
-		return -EPROTO;
+	/* First: what the handle knows of the old one is gone even if this fails. */
 	free(transfer->endpoint);
 	transfer->endpoint = NULL;
+	url = make_url(transfer, target, failure);
+	if (!url)
+		return -EPROTO;
 	if (!transfer->easy)
 		transfer->easy = curl_easy_init();
 	if (transfer->easy)
