@@ -46,7 +46,7 @@ struct snmp_access {
 	struct snmp_engine
 		engine; /* version 3: given, not to be asked for; len 0: to be asked for */
 	const struct cr_host *log_to; /* answers are logged there; NULL: nowhere */
-	bool is_strict; /* UDP: hear nobody but the address that was asked */
+	bool is_strict;               /* UDP: hear nobody but the address that was asked */
 };
 
 /** Prepare net-snmp, once per process; further calls have no effect. Reads and writes no files.
