@@ -142,20 +142,36 @@ static void enter(struct snmp_agent *agent, struct snmp_agents *queue)
 	TAILQ_INSERT_TAIL(queue, agent, queued);
 }
 
-/* Its poll is over: another target that is the same agent has its turn next. */
-static void release(struct snmp *snmp, struct snmp_agent *agent)
+/* Another target that is the same agent has its turn next. */
+static void unpark(struct snmp *snmp, const struct snmp_peer *peer)
 {
-	struct snmp_agent *next = TAILQ_FIRST(&agent->peer->parked);
+	struct snmp_agent *next = TAILQ_FIRST(&peer->parked);
 
-	if (!agent->is_counted)
-		return;
-	agent->is_counted = false;
-	agent->peer->n_polling--;
 	if (next == NULL)
 		return;
 	unqueue(next);
 	next->queue = &snmp->waiting;
 	TAILQ_INSERT_HEAD(next->queue, next, queued);
+}
+
+/* Its poll is over. */
+static void release(struct snmp *snmp, struct snmp_agent *agent)
+{
+	if (!agent->is_counted)
+		return;
+	agent->is_counted = false;
+	agent->peer->n_polling--;
+	unpark(snmp, agent->peer);
+}
+
+/* It will not be polled after all; if it had its turn, the turn is another one's. */
+static void give_way(struct snmp *snmp, struct snmp_agent *agent)
+{
+	const bool had_turn = agent->was_parked && agent->queue == &snmp->waiting;
+
+	unqueue(agent);
+	if (had_turn)
+		unpark(snmp, agent->peer);
 }
 
 /* It does not count as just started any more. */
@@ -314,7 +330,7 @@ static void start_queued(struct snmp *snmp, int64_t now_ns)
 static void run_timer(struct snmp *snmp, struct snmp_agent *agent, int64_t now_ns)
 {
 	if (agent->queue != NULL) {
-		unqueue(agent);
+		give_way(snmp, agent);
 		snmp_timers_cancel(&snmp->timers, &agent->timer);
 		snmp->round->fail(
 			snmp->round, agent->due, CR_TIMEOUT,
@@ -377,7 +393,7 @@ static void source_forget(void *self, struct cr_target *target)
 	if (agent == NULL)
 		return;
 	target->user = NULL;
-	unqueue(agent);
+	give_way(snmp, agent);
 	unfresh(snmp, agent);
 	release(snmp, agent);
 	snmp_timers_cancel(&snmp->timers, &agent->timer);
