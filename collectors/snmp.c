@@ -2,7 +2,9 @@
  * snmp.c - a collector that polls SNMP agents (versions 1, 2c and 3): many at once, none of them
  * waited for. What is asked and what it means is the source's to say (source.h).
  *
- * A target is an agent with a socket of its own; snmp_queue.h says how many are asked at once.
+ * A target is an agent with a socket of its own. What can be asked at once is limited (agents and
+ * switches drop bursts), but a poll counts for its first moments only: agents that do not answer
+ * must not hold up the others.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,9 +12,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "snmp_queue.h"
+#include "snmp_agent.h"
+#include "snmp_peers.h"
 #include "snmp_settings.h"
 
+#define FRESH_NS    INT64_C(20000000) /* how long a poll counts as one that was just started */
 #define EVENTS      64
 #define BATCHES_MAX 64 /* then the host has its turn */
 
@@ -26,8 +30,10 @@ struct snmp {
 	netsnmp_large_fd_set fds;
 	struct snmp_agents all;
 	size_t n_all;
-	struct snmp_queue queue;
+	struct snmp_agents waiting, suspects; /* those that did not answer last time come last */
+	struct snmp_peers peers;
 	struct snmp_timers timers; /* one for every target that is being polled or waits */
+	size_t n_fresh;
 };
 
 /*** Opening ***/
@@ -53,10 +59,9 @@ static void source_close(void *self)
 
 	while ((agent = TAILQ_FIRST(&snmp->all)) != NULL) {
 		TAILQ_REMOVE(&snmp->all, agent, all);
-		snmp_queue_leave(&snmp->queue, agent);
+		snmp_peers_leave(&snmp->peers, agent->peer);
 		snmp_agent_free(agent);
 	}
-	snmp_queue_fini(&snmp->queue);
 	snmp_unregister_callback(SNMP_CALLBACK_LIBRARY, SNMP_CALLBACK_LOGGING, log_message, snmp,
 				 1);
 	snmp_timers_fini(&snmp->timers);
@@ -100,7 +105,8 @@ static int source_open(const struct cr_open *in, void **self)
 	TAILQ_INIT(&snmp->shared.idle);
 	SLIST_INIT(&snmp->shared.polls);
 	TAILQ_INIT(&snmp->all);
-	snmp_queue_init(&snmp->queue);
+	TAILQ_INIT(&snmp->waiting);
+	TAILQ_INIT(&snmp->suspects);
 	netsnmp_large_fd_set_init(&snmp->fds, 1024);
 	NETSNMP_LARGE_FD_ZERO(&snmp->fds);
 	snmp_link_prepare();
@@ -122,6 +128,59 @@ static int source_fd(const void *self)
 }
 
 /*** Polling ***/
+
+static void unqueue(struct snmp_agent *agent)
+{
+	if (agent->queue != NULL)
+		TAILQ_REMOVE(agent->queue, agent, queued);
+	agent->queue = NULL;
+}
+
+static void enter(struct snmp_agent *agent, struct snmp_agents *queue)
+{
+	agent->queue = queue;
+	TAILQ_INSERT_TAIL(queue, agent, queued);
+}
+
+/* Another target that is the same agent has its turn next. */
+static void unpark(struct snmp *snmp, const struct snmp_peer *peer)
+{
+	struct snmp_agent *next = TAILQ_FIRST(&peer->parked);
+
+	if (next == NULL)
+		return;
+	unqueue(next);
+	next->queue = &snmp->waiting;
+	TAILQ_INSERT_HEAD(next->queue, next, queued);
+}
+
+/* Its poll is over. */
+static void release(struct snmp *snmp, struct snmp_agent *agent)
+{
+	if (!agent->is_counted)
+		return;
+	agent->is_counted = false;
+	agent->peer->n_polling--;
+	unpark(snmp, agent->peer);
+}
+
+/* It will not be polled after all; if it had its turn, the turn is another one's. */
+static void give_way(struct snmp *snmp, struct snmp_agent *agent)
+{
+	const bool had_turn = agent->was_parked && agent->queue == &snmp->waiting;
+
+	unqueue(agent);
+	if (had_turn)
+		unpark(snmp, agent->peer);
+}
+
+/* It does not count as just started any more. */
+static void unfresh(struct snmp *snmp, struct snmp_agent *agent)
+{
+	if (agent->is_fresh)
+		snmp->n_fresh--;
+	agent->is_fresh = false;
+}
 
 /* What an agent says that cannot be true is told once, until it is all right again. */
 static void warn_of_values(const struct snmp *snmp, struct snmp_agent *agent)
@@ -171,7 +230,8 @@ static void finish(struct snmp *snmp, struct snmp_agent *agent, enum snmp_verdic
 	struct snmp_poll *poll = agent->poll;
 
 	snmp_timers_cancel(&snmp->timers, &agent->timer);
-	snmp_queue_unfresh(&snmp->queue, agent);
+	unfresh(snmp, agent);
+	release(snmp, agent);
 	if (poll == NULL) {
 		round->fail(round, agent->due, CR_REPLY, "out of memory");
 		return;
@@ -213,7 +273,8 @@ static struct snmp_agent *agent_of(struct snmp *snmp, struct cr_target *target)
 	agent = snmp_agent_new(&snmp->shared);
 	if (agent == NULL)
 		return NULL;
-	if (snmp_queue_join(&snmp->queue, agent, target->endpoint) < 0) {
+	agent->peer = snmp_peers_join(&snmp->peers, target->endpoint);
+	if (agent->peer == NULL) {
 		snmp_agent_free(agent);
 		return NULL;
 	}
@@ -235,7 +296,8 @@ static void enqueue(struct snmp *snmp, struct cr_target *target)
 	if (agent->poll != NULL || agent->queue != NULL)
 		return; /* rounds of one target never overlap: it is being polled */
 	agent->due = target;
-	snmp_queue_push(&snmp->queue, agent);
+	agent->was_parked = false;
+	enter(agent, agent->is_suspect ? &snmp->suspects : &snmp->waiting);
 	snmp_timers_set(&snmp->timers, &agent->timer, target->deadline_ns);
 }
 
@@ -244,23 +306,43 @@ static void start_queued(struct snmp *snmp, int64_t now_ns)
 	const struct snmp_settings *settings = &snmp->shared.settings;
 	struct snmp_agent *agent;
 
-	while (snmp->shared.n_polling < settings->max_open &&
-	       (agent = snmp_queue_take(&snmp->queue, settings, now_ns)) != NULL)
+	while (snmp->n_fresh < settings->max_inflight &&
+	       snmp->shared.n_polling < settings->max_open) {
+		agent = TAILQ_FIRST(&snmp->waiting);
+		if (agent == NULL)
+			agent = TAILQ_FIRST(&snmp->suspects);
+		if (agent == NULL)
+			return;
+		unqueue(agent);
+		if (agent->peer->n_polling >= settings->max_per_agent) {
+			enter(agent, &agent->peer->parked);
+			agent->was_parked = true;
+			continue;
+		}
+		agent->peer->n_polling++;
+		agent->is_counted = agent->is_fresh = true;
+		agent->fresh_until_ns = now_ns + FRESH_NS;
+		snmp->n_fresh++;
 		advance(snmp, agent, snmp_agent_begin(agent, agent->due, now_ns));
+	}
 }
 
 static void run_timer(struct snmp *snmp, struct snmp_agent *agent, int64_t now_ns)
 {
 	if (agent->queue != NULL) {
-		snmp_queue_remove(agent);
+		give_way(snmp, agent);
 		snmp_timers_cancel(&snmp->timers, &agent->timer);
-		snmp->round->fail(snmp->round, agent->due, CR_TIMEOUT,
-				  "not asked in time, too many polls at once: raise max_inflight, "
-				  "timeout or interval");
+		snmp->round->fail(
+			snmp->round, agent->due, CR_TIMEOUT,
+			agent->was_parked
+				? "not asked in time, the agent has not answered for other "
+				  "targets yet: raise timeout or max_per_agent"
+				: "not asked in time, too many polls at once: raise "
+				  "max_inflight, timeout or interval");
 		return;
 	}
 	if (agent->is_fresh && now_ns >= agent->fresh_until_ns)
-		snmp_queue_unfresh(&snmp->queue, agent);
+		unfresh(snmp, agent);
 	advance(snmp, agent, snmp_agent_tick(agent, now_ns));
 }
 
@@ -311,10 +393,13 @@ static void source_forget(void *self, struct cr_target *target)
 	if (agent == NULL)
 		return;
 	target->user = NULL;
-	snmp_queue_leave(&snmp->queue, agent);
+	give_way(snmp, agent);
+	unfresh(snmp, agent);
+	release(snmp, agent);
 	snmp_timers_cancel(&snmp->timers, &agent->timer);
 	TAILQ_REMOVE(&snmp->all, agent, all);
 	snmp->n_all--;
+	snmp_peers_leave(&snmp->peers, agent->peer);
 	snmp_agent_free(agent);
 }
 

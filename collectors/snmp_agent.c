@@ -308,7 +308,7 @@ static enum snmp_verdict take_report(struct snmp_agent *agent, int64_t now_ns)
 	enum snmp_verdict verdict;
 
 	if (report->complaint == SNMP_NOT_IN_TIME) {
-		agent->poll->is_out_of_time = true; /* net-snmp sends it again, once */
+		agent->poll->n_late++; /* net-snmp sends it again, once */
 		return SNMP_PENDING;
 	}
 	if (report->complaint == SNMP_UNKNOWN_ENGINE && !agent->poll->is_resumed &&
@@ -372,7 +372,7 @@ static enum snmp_verdict give_up(struct snmp_agent *agent)
 		snmp_poll_give_up(agent->poll, agent->link.is_connecting, agent->is_proven);
 
 	/* A connected socket keeps the local address that it was given: take a new one. */
-	if (++agent->n_silent >= SILENT_MAX || !agent->is_proven || agent->poll->is_out_of_time)
+	if (++agent->n_silent >= SILENT_MAX || !agent->is_proven || agent->poll->n_late > 0)
 		forget_engine(agent);
 	else
 		close_link(agent);

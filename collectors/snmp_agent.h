@@ -16,10 +16,11 @@ struct snmp_settings {
 	unsigned int retries;         /* further tries of a message */
 	unsigned int max_repetitions; /* rows per message */
 	size_t max_inflight;          /* polls asked at once */
-	size_t max_per_agent;         /* of these at one endpoint */
+	size_t max_per_agent;         /* polls of one agent under way */
 	size_t max_open;              /* sockets kept open */
 };
 
+struct snmp_peer;
 TAILQ_HEAD(snmp_agents, snmp_agent);
 
 struct snmp_shared {
@@ -45,9 +46,11 @@ struct snmp_agent {
 	char *resolve_text;       /* what it said */
 
 	/* snmp.c's: */
+	struct snmp_peer *peer;    /* targets that are the same agent */
+	bool is_counted;           /* in the peer's n_polling */
+	bool was_parked;           /* has had to wait for the peer */
 	struct cr_target *due;     /* to be polled when its turn comes */
-	struct snmp_place *place;  /* snmp_queue.c's: where it is */
-	struct snmp_agents *queue; /* in which it waits for its turn; NULL: in none */
+	struct snmp_agents *queue; /* where it waits for its turn; NULL: it does not */
 	bool is_fresh;             /* was asked a moment ago: counts against max_inflight */
 	bool is_suspect;           /* did not answer the last time */
 	bool is_warned;            /* of values that cannot be true */

@@ -68,7 +68,8 @@ enum snmp_verdict snmp_poll_start(struct snmp_poll *poll, struct cr_target *targ
 	poll->ceiling = ceiling;
 	poll->begun_ns = poll->step_ns = now_ns;
 	poll->strays = 0;
-	poll->is_discovering = poll->has_discovered = poll->is_out_of_time = false;
+	poll->is_discovering = poll->has_discovered = false;
+	poll->n_late = 0;
 	poll->is_resumed = poll->is_answered = false;
 	poll->request = poll->n_good = 0;
 	poll->sample = source_sample_new(poll->source);
@@ -229,7 +230,7 @@ static enum snmp_verdict give_up_user(struct snmp_poll *poll, long long ms)
 				      "no answer to the discovery of SNMP v3 in %lld ms: agent "
 				      "down, no v3 there, or firewall",
 				      ms);
-	if (user->priv > 0 && (poll->has_discovered || poll->is_out_of_time))
+	if (user->priv > 0 && (poll->has_discovered || poll->n_late > 0))
 		return snmp_poll_fail(poll, CR_AUTH,
 				      "the agent is there, but does not answer what user %s "
 				      "encrypts: wrong priv_password_file, or priv_protocol is "
@@ -254,7 +255,8 @@ enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, 
 	if (is_connecting)
 		return snmp_poll_fail(poll, CR_TIMEOUT,
 				      "no connection in %lld ms: host down or firewall", ms);
-	if (poll->is_out_of_time && is_proven)
+	/* One is how a clock is learned. */
+	if (poll->n_late > (is_proven ? 0 : 1))
 		return snmp_poll_complain(poll, &late);
 	if (poll->strays > 0)
 		return snmp_poll_fail(poll, CR_TIMEOUT,

@@ -33,7 +33,7 @@ struct snmp_poll {
 	unsigned int strays; /* messages that answered no question */
 	bool is_discovering; /* asks for the engine */
 	bool has_discovered; /* has been told it, in this poll */
-	bool is_out_of_time; /* the agent has complained about our idea of its clock */
+	unsigned int n_late; /* complaints of the agent about our idea of its clock */
 	bool is_resumed;     /* the engine has been asked for again, in this poll */
 
 	size_t request;        /* of the source, being asked */

@@ -117,11 +117,11 @@ const struct cr_option snmp_options[] = {
 				  .help = "polls started at once; the others follow in order" },
 	[OPTION_MAX_PER_AGENT] = { .name = "max_per_agent",
 				   .type = CR_INT,
-				   .preset = "8",
+				   .preset = "2",
 				   .min = 1,
-				   .max = 4096,
-				   .help = "of these at one endpoint, where many servers are "
-					   "polled through one agent" },
+				   .max = 64,
+				   .help = "targets with the same endpoint that are polled at "
+					   "once" },
 	[OPTION_LOG_ANSWERS] = { .name = "log_answers",
 				 .type = CR_BOOL,
 				 .preset = "false",

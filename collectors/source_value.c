@@ -186,8 +186,6 @@ enum source_reject source_value_number(const struct source_slot *slot, const str
 	const bool is_plain = slot->type == SOURCE_TYPE_NUMBER && slot->n_map == 0;
 	enum source_reject reject = SOURCE_TAKEN;
 
-	if (is_plain && raw->kind == SOURCE_RAW_BOOL)
-		return SOURCE_NOT_A_NUMBER;
 	if (is_plain && raw->kind == SOURCE_RAW_NUMBER)
 		*out = raw->number;
 	else

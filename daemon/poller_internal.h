@@ -76,6 +76,7 @@ struct source {
 	size_t n_targets;        /* sorted by name */
 	char *unpacked;          /* the options' texts */
 	union cr_value *value;   /* and values */
+	uint64_t files;          /* changes with the files that options name */
 	struct figures *figures; /* set before it is handed over */
 	bool is_fresh;           /* [main] not handed over yet */
 	/* [own] */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "text.h"
 
@@ -160,6 +161,32 @@ static void sort(struct source *source)
 	qsort(source->target, source->n_targets, sizeof(struct target *), compare_targets);
 }
 
+/** Another number when a file that an option names has been written or replaced: a new password is
+ * a new source, although its options are the same. */
+static uint64_t stamp_files(const struct option_text *given, int n)
+{
+	static const char ending[] = "_file";
+	uint64_t stamp = 0;
+	struct stat status;
+
+	for (int i = 0; i < n; i++) {
+		const size_t len = strlen(given[i].name);
+		uint64_t part[4];
+
+		if (len < sizeof ending ||
+		    strcmp(given[i].name + len - (sizeof ending - 1), ending) != 0 ||
+		    stat(given[i].value, &status) < 0)
+			continue;
+		part[0] = (uint64_t)status.st_ino;
+		part[1] = (uint64_t)status.st_size;
+		part[2] = (uint64_t)status.st_mtim.tv_sec;
+		part[3] = (uint64_t)status.st_mtim.tv_nsec;
+		for (size_t k = 0; k < 4; k++)
+			stamp = (stamp ^ part[k]) * UINT64_C(0x100000001b3);
+	}
+	return stamp;
+}
+
 /** Values of the options, from the packed text. */
 static int read_options(struct source *source, struct err *err)
 {
@@ -179,6 +206,7 @@ static int read_options(struct source *source, struct err *err)
 	n = option_unpack(source->unpacked, given, lines);
 	rc = n < 0 ? err_set(err, n, "an option's value holds a newline")
 		   : option_parse(source->table.options, given, (size_t)n, source->value, err);
+	source->files = stamp_files(given, n);
 	free(given);
 	return rc;
 }
@@ -290,9 +318,9 @@ static bool are_same_tables(const struct cr_collector *a, const struct cr_collec
 bool poller_source_is_same(const struct source *source, const struct source *old)
 {
 	if (!are_same_tables(&source->table, &old->table) ||
-	    strcmp(source->packed, old->packed) != 0 || source->interval_ns != old->interval_ns ||
-	    source->timeout_ns != old->timeout_ns || source->n_servers != old->n_servers ||
-	    source->n_targets != old->n_targets)
+	    strcmp(source->packed, old->packed) != 0 || source->files != old->files ||
+	    source->interval_ns != old->interval_ns || source->timeout_ns != old->timeout_ns ||
+	    source->n_servers != old->n_servers || source->n_targets != old->n_targets)
 		return false;
 	for (size_t i = 0; i < source->n_servers; i++)
 		if (strcmp(source->server[i].name, old->server[i].name) != 0 ||

@@ -14,9 +14,10 @@ static const char *const words[] = {
 	"inflight", "inflight_bytes", "latency", "failure_ratio", "weight",
 	/* METRICS: all that callrouter knows; a test compares with core/words.c. */
 	"jvm_heap_free_bytes", "jvm_heap_size_bytes", "jvm_heap_max_bytes", "jvm_heap_used_bytes",
-	"jvm_heap_available_bytes", "jvm_heap_free_after_gc_bytes", "jvm_heap_free_ratio",
-	"busy_threads", "max_threads", "busy_threads_ratio", "hogging_threads", "requests_total",
-	"request_errors_total", "sessions", "host_memory_free_bytes", "cpu_load_ratio", NULL,
+	"jvm_heap_available_bytes", "jvm_heap_free_after_gc_bytes", "jvm_heap_used_after_gc_bytes",
+	"jvm_heap_free_ratio", "busy_threads", "max_threads", "busy_threads_ratio",
+	"hogging_threads", "requests_total", "request_errors_total", "sessions", "running",
+	"host_memory_free_bytes", "cpu_load_ratio", NULL,
 };
 /* clang-format on */
 

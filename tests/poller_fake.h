@@ -318,6 +318,7 @@ static void fake_forget(void *self, struct cr_target *target)
 
 static const struct cr_option fake_options[] = {
 	{ "number", CR_INT, "7", 0, 100, NULL, "a number" },
+	{ "password_file", CR_TEXT, "", 0, 0, NULL, "a secret" },
 	{ 0 },
 };
 

@@ -264,7 +264,11 @@ Test(http_requests, tell_the_log_once_when_values_go_bad_and_once_when_they_are_
 	open_host(settings);
 	target = collector_host_add(host, "ms1", fake_http_url(web), false);
 	expect_good(poll_once(target));
+	fake_http_page(
+		web, "200 OK", "",
+		"{\"status\":200,\"value\":{\"used\":3,\"committed\":5,\"max\":2147483647}}");
 	expect_good(poll_once(target));
+	cr_expect_null(collector_host_logged(host, "2147483647"));
 	cr_expect(collector_host_logged(host, "values left out target=ms1 row=- "
 					      "text=\"jvm_heap_max_bytes: wrapped: 4294967295: "));
 	cr_expect_null(collector_host_logged(host, "all values are good again"));

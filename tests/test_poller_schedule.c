@@ -277,6 +277,42 @@ Test(poller_source, is_the_same_only_if_nothing_is_different)
 	scene_free(scene);
 }
 
+static void write_password(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	cr_assert_not_null(file, "%s", path);
+	cr_assert_geq(fputs(text, file), 0);
+	cr_assert_eq(fclose(file), 0);
+}
+
+Test(poller_source, is_another_one_when_a_password_in_its_file_has_changed)
+{
+	char path[] = "/tmp/callrouter-password-XXXXXX";
+	struct scene *scene = scene_new(3);
+	struct config_pair secret = { .name = (char *)"password_file", .value = path };
+	struct source *old, *again, *other;
+	const int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	close(fd);
+	write_password(path, "correct horse\n");
+	scene_source(scene, "wls", "fake", "good:${host}", CLOCK_S, CLOCK_S / 2);
+	scene->source[0].options = &secret;
+	scene->source[0].n_options = 1;
+	old = make(scene);
+	again = make(scene);
+	write_password(path, "battery staple\n");
+	other = make(scene);
+	unlink(path);
+	cr_expect(poller_source_is_same(again, old));
+	cr_expect_not(poller_source_is_same(other, old));
+	poller_source_free(other);
+	poller_source_free(again);
+	poller_source_free(old);
+	scene_free(scene);
+}
+
 Test(poller_source, finds_servers_and_targets_by_name)
 {
 	struct scene *scene = scene_new(20);

@@ -222,6 +222,11 @@ static void begin_many(void)
 
 	begin();
 	open_with(JVM, "max_inflight=16", NULL);
+	/* Before the ports of the dead are free, which they would take. */
+	for (int i = 0; i < FAKES; i++) {
+		fakes[i] = fake_snmp_new(FAKE_NORMAL);
+		fake_snmp_jvm(fakes[i], 100 + i, 400, 1000);
+	}
 	for (int i = 0; i < DEAD; i++) {
 		silent[i] = fake_snmp_new(FAKE_SILENT);
 		snprintf(name, sizeof name, "silent%d", i);
@@ -234,10 +239,6 @@ static void begin_many(void)
 		fake_snmp_free(gone);
 	}
 	for (int i = 0; i < LIVE; i++) {
-		if (i < FAKES) {
-			fakes[i] = fake_snmp_new(FAKE_NORMAL);
-			fake_snmp_jvm(fakes[i], 100 + i, 400, 1000);
-		}
 		snprintf(name, sizeof name, "live%d", i);
 		collector_host_add(host, name, fake_snmp_endpoint(fakes[i % FAKES]), false);
 	}

@@ -1,5 +1,6 @@
 /* test_snmp_hostile.c - the SNMP collector with agents that mean harm or are badly made: each costs
  * a bounded amount of work, is told in clear words, and nothing it says is taken for a figure. */
+#include <poll.h>
 #include <sys/resource.h>
 
 #include "lab/snmp_bench.h"
@@ -325,4 +326,73 @@ Test(snmp_hostile, polls_more_targets_than_it_may_open_files, .fini = free_fakes
 		cr_assert_eq(n_values(), 3 * TARGETS);
 		cr_assert_eq(collector_host_value(host, "ms199", NULL, "jvm_heap_used_bytes"), 109);
 	}
+}
+
+/* A burst of 2000 would run over the agent's receive buffer, which takes some 270. */
+Test(snmp_hostile, does_not_flood_an_agent_that_answers_for_2000_targets)
+{
+	char name[32];
+
+	fake = fake_snmp_new(FAKE_NORMAL);
+	fake_snmp_jvm(fake, 100, 400, 1000);
+	fake_snmp_delay(fake, 1); /* slower than polls could be started */
+	open_with(JVM, NULL, NULL);
+	for (int i = 0; i < 2000; i++) {
+		snprintf(name, sizeof name, "ms%d", i);
+		collector_host_add(host, name, fake_snmp_endpoint(fake), false);
+	}
+	cr_assert_eq(collector_host_poll(host, 15000 * CH_MS, 20000 * CH_MS), 0);
+	for (int i = 0; i < 2000; i++)
+		cr_assert_eq(collector_host_last(host, i)->state, COLLECTOR_GOOD, "%d: %s", i,
+			     collector_host_last(host, i)->text);
+	cr_assert_eq(n_values(), 6000);
+	cr_assert_leq(fake_snmp_requests(fake), 2010, "%u", fake_snmp_requests(fake));
+}
+
+Test(snmp_hostile, says_that_an_agent_has_not_answered_for_other_targets)
+{
+	int others[3];
+
+	fake = fake_snmp_new(FAKE_SILENT);
+	open_with(JVM, NULL, NULL);
+	for (int i = 0; i < 3; i++)
+		others[i] = collector_host_add(host, "ms1", fake_snmp_endpoint(fake), false);
+	cr_assert_eq(collector_host_poll(host, SHORT_MS * CH_MS, 5000 * CH_MS), 0);
+	cr_assert_eq(fake_snmp_await(fake, 4), 4, "two polls of two tries");
+	cr_assert_not_null(strstr(collector_host_last(host, others[2])->text,
+				  "the agent has not answered for other targets yet"),
+			   "%s", collector_host_last(host, others[2])->text);
+	/* Forgotten while others wait for it: they have their turn. */
+	fake_snmp_mode(fake, FAKE_NORMAL, 0);
+	fake_snmp_jvm(fake, 100, 400, 1000);
+	fake_snmp_delay(fake, 30);
+	for (int i = 0; i < 3; i++)
+		collector_host_start(host, others[i], LONG_MS * CH_MS);
+	collector_host_run(host, 5 * CH_MS);
+	collector_host_forget(host, others[0]);
+	collector_host_forget(host, others[1]);
+	cr_assert_eq(collector_host_run(host, 5000 * CH_MS), 0);
+	cr_assert_eq(collector_host_last(host, others[2])->state, COLLECTOR_GOOD);
+}
+
+Test(snmp_hostile, gives_the_turn_of_a_target_that_is_late_to_the_next_one)
+{
+	static const int64_t timeout_ms[] = { LONG_MS, 60, LONG_MS };
+	int others[3];
+
+	fake = fake_snmp_new(FAKE_NORMAL);
+	fake_snmp_jvm(fake, 100, 400, 1000);
+	fake_snmp_delay(fake, 30);
+	open_with(JVM, "max_per_agent=1", NULL);
+	for (int i = 0; i < 3; i++) {
+		others[i] = collector_host_add(host, "ms1", fake_snmp_endpoint(fake), false);
+		collector_host_start(host, others[i], timeout_ms[i] * CH_MS);
+	}
+	collector_host_run(host, 5 * CH_MS);
+	/* The answer to the first and the deadline of the second are seen in one visit. */
+	poll(NULL, 0, 150);
+	cr_assert_lt(collector_host_run(host, 2000 * CH_MS), 1, "the third waits for nobody");
+	cr_assert_eq(collector_host_last(host, others[0])->state, COLLECTOR_GOOD);
+	cr_assert_eq(collector_host_last(host, others[1])->state, COLLECTOR_FAILED);
+	cr_assert_eq(collector_host_last(host, others[2])->state, COLLECTOR_GOOD);
 }

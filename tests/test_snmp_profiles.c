@@ -99,6 +99,26 @@ Test(snmp_profiles, weblogic_mib_reads_one_server_of_a_domain)
 	cr_assert_eq(collector_host_value(host, "ms3", NULL, "running"), 0);
 }
 
+Test(snmp_profiles, weblogic_mib_takes_other_names_and_leaves_a_table_out)
+{
+	const char *more[] = { community_setting, NULL };
+
+	cr_assert_null(
+		try_open("weblogic-mib requests: { heap: { key: { select: "
+			 ".1.3.6.1.4.1.140.625.340.1.20, after: ':', map: { ms1: first } } }, "
+			 "state: }",
+			 more));
+	fake = fake_snmp_new(FAKE_NORMAL);
+	replay("weblogic_domain.snmprec");
+	target = collector_host_add(host, "domain", fake_snmp_endpoint(fake), true);
+	expect_good();
+	cr_assert_eq(row("first", "jvm_heap_free_bytes"), 314572800);
+	cr_assert_eq(row("ms2", "jvm_heap_free_bytes"), 3221225472);
+	cr_assert(isnan(row("first", "running")));
+	cr_assert_eq(n_values(), 12);
+	cr_assert_eq(fake_snmp_requests(fake), 1);
+}
+
 /*** host-mib ***/
 
 Test(snmp_profiles, host_mib_takes_what_programs_can_get_and_not_what_nobody_uses)

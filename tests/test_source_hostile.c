@@ -234,4 +234,10 @@ Test(hostile, bytes_of_strangers_do_not_reach_the_log)
 		CR_REPLY, "/status is \"500\", not \"200\": a?servers lost?[2J ??");
 	bench_begin(NULL, json);
 	EXPECT_FAILED(bench_read("{\"n\":\"1\\n2\"}"), CR_VALUE, "not_a_number: 1?2: ");
+	bench_begin(NULL, "{ format: promql, fields: { busy_threads: value } }");
+	EXPECT_FAILED(
+		bench_read("{\"status\":\"a\\nb\",\"errorType\":\"c\\nd\",\"error\":\"\\u00e4\"}"),
+		CR_REPLY, "Prometheus says c?d: ??");
+	bench_begin(NULL, "{ format: json, fields: { busy_threads: /\xc3\xa4 } }");
+	EXPECT_FAILED(bench_read("{}"), CR_ABSENT, "busy_threads: nothing at /??");
 }

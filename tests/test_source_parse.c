@@ -132,6 +132,13 @@ Test(source_parse, says_what_cannot_be_sent)
 		  "/headers/X Y: \"X Y\" is no name of a header\n" },
 		{ "{ format: json, headers: { X-A: \"b\\r\\nX-C: d\" }, " FIELDS " }",
 		  "/headers/X-A: a header is one line of printable letters\n" },
+		{ "{ format: json, headers: { X-A: '${vars}' }, " FIELDS " }",
+		  "/headers/X-A: \"${vars}\": only ${name} can stand here; put other variables "
+		  "into "
+		  "target\n" },
+		{ "{ format: json, body: '${n}', " FIELDS " }",
+		  "/body: \"${n}\": only ${name} can stand here; put other variables into "
+		  "target\n" },
 		{ "{ format: json, headers: { X-A: [ b ] }, " FIELDS " }",
 		  "/headers/X-A: here has to be one value, no list\n" },
 	};
@@ -170,11 +177,27 @@ Test(source_parse, reports_all_faults_at_once)
 	cr_expect_lt(bench_parse(NULL, "{ format: json, pth: /x, method: GETT, fields: { a: /n, "
 				       "busy_threads: { select: n, unit: kib } } }"),
 		     0);
-	cr_expect(strstr(bench_faults, "/pth: unknown key") != NULL);
+	cr_expect(strstr(bench_faults, "/pth: unknown key") != NULL, "%s", bench_faults);
 	cr_expect(strstr(bench_faults, "/method: unknown word") != NULL);
 	cr_expect(strstr(bench_faults, "/fields/a: unknown metric") != NULL);
 	cr_expect(strstr(bench_faults, "/fields/busy_threads/select: selector") != NULL);
 	cr_expect(strstr(bench_faults, "/fields/busy_threads/unit: unit kib") != NULL);
+}
+
+Test(source_parse, looks_into_a_field_whose_metric_is_misspelt)
+{
+	cr_expect_lt(bench_parse(NULL,
+				 "{ format: json, fields: { jvm_heap_usd_bytes: { select: x, unit: "
+				 "MiB } } }"),
+		     0);
+	cr_expect_str_eq(
+		bench_faults,
+		"/fields/jvm_heap_usd_bytes: unknown metric \"jvm_heap_usd_bytes\"; did you "
+		"mean \"jvm_heap_used_bytes\"?\n"
+		"/fields/jvm_heap_usd_bytes/select: selector \"x\", column 1: a JSON pointer "
+		"begins with /, as in /value/used\n"
+		"/fields/jvm_heap_usd_bytes/unit: unknown word \"MiB\"; did you mean "
+		"\"mib\"?\n");
 }
 
 Test(source_parse, refuses_what_is_no_description)

@@ -158,6 +158,20 @@ Test(source_rows, joins_the_rows_of_several_queries_and_their_oldest_time)
 	cr_expect_eq(bench_sample->n_notes, 0);
 }
 
+Test(source_rows, are_as_old_as_the_oldest_time_that_is_given)
+{
+	static const char *const body[] = { "{\"n\":1,\"t\":1795977803}",
+					    "{\"n\":2,\"t\":1795977801}",
+					    "{\"n\":3,\"t\":1795977802}" };
+
+	bench_begin(NULL,
+		    "{ format: json, sample_time: /t, requests: { a: { fields: { sessions: /n } "
+		    "}, b: { fields: { busy_threads: /n } }, c: { fields: { max_threads: /n } } "
+		    "} }");
+	cr_expect_eq(bench_answer("ms1", 3, body), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_row("")->taken_ns, 1795977801000000000);
+}
+
 Test(source_rows, turns_words_into_numbers_by_a_map)
 {
 	static const char keys[] = "{ format: json, fields: { running: { select: /state, type: "

@@ -218,7 +218,7 @@ Test(selectors, prometheus_says_where_one_is_wrong)
 
 Test(selectors, text_finds_the_group_in_each_line)
 {
-	static const char body[] = "OK - free = 12\r\nused: {a=1, b=2, a=40}\nfree = 30\nx9y";
+	static const char body[] = "OK - free = 12\r\nused: {a=1, b=2, a=40}\nfree = 30\nx9y\n567";
 	static const struct find find[] = {
 		{ "free = ([0-9]+)$", 42 },
 		{ "^free = ([0-9]+)$", 30 },
@@ -229,6 +229,7 @@ Test(selectors, text_finds_the_group_in_each_line)
 		{ "12$", 12 },
 		{ "^a=([0-9]+)", NAN },
 		{ "y(0*)$", NAN },
+		{ "^[567]", 5 },
 	};
 	static const struct refusal bad[] = {
 		{ "", "column 1: the regular expression is empty" },

@@ -387,7 +387,7 @@ Test(words, lists_each_metric_once_with_help_in_both_tables)
 			cr_expect_str_neq(words_metrics[i].name, words_metrics[n].name);
 	}
 	cr_expect_null(words_metric_names[n]);
-	cr_expect_eq(n, 16);
+	cr_expect_eq(n, 18);
 }
 
 Test(err, fills_prefixes_and_cuts_without_overflow)

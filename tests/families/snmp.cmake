@@ -2,12 +2,11 @@
 set(snmp_parts collectors/snmp_cells.c collectors/snmp_walk.c collectors/snmp_report.c
 	collectors/snmp_timer.c)
 set(snmp_collector collectors/snmp.c collectors/snmp_settings.c collectors/snmp_agent.c
-	collectors/snmp_poll.c collectors/snmp_queue.c collectors/snmp_link.c collectors/snmp_user.c ${snmp_parts})
+	collectors/snmp_peers.c collectors/snmp_poll.c collectors/snmp_link.c collectors/snmp_user.c ${snmp_parts})
 set(snmp_lab tests/lab/fake_snmp.c tests/lab/fake_ber.c tests/lab/collector_host.c
 	tests/lab/lab_profile.c)
 set(snmp_libs source_yaml source PkgConfig::netsnmp m)
 unit_test(snmp_parts SOURCES ${snmp_parts} LIBS PkgConfig::netsnmp)
-unit_test(snmp_queue SOURCES collectors/snmp_queue.c LIBS PkgConfig::netsnmp)
 unit_test(snmp_walk SOURCES ${snmp_parts} LIBS PkgConfig::netsnmp)
 foreach(name snmp snmp_faults snmp_hostile snmp_profiles snmp_v3)
 	unit_test(${name} SOURCES ${snmp_collector} ${snmp_lab} LIBS ${snmp_libs})
@@ -34,3 +33,4 @@ set_target_properties(jvm_subagent PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_B
 scene_test(snmp)
 scene_test(snmp_v3)
 scene_test(snmp_agents)
+scene_test(snmp_daemon)

@@ -47,13 +47,13 @@ start_snmpd()
 	scene_wait 20 'ask - sha auth_protocol=sha priv_protocol=aes'
 }
 
-# ask PROTOCOL (-: udp) USER OPTION...: one poll.
+# ask PROTOCOL (-: udp) USER OPTION...: one poll; limit: milliseconds.
 ask()
 {
 	local protocol=$1 user=$2
 	shift 2
 	[ "$protocol" != - ] || protocol=udp
-	"$BUILD/lab/poll_once" -n ms1 -t 600 "$PLUGINS/snmp.so" "$protocol:127.0.0.1:$port" \
+	"$BUILD/lab/poll_once" -n ms1 -t "${limit:-3000}" "$PLUGINS/snmp.so" "$protocol:127.0.0.1:$port" \
 		profile=jvm-mib version=3 "user=$user" "auth_password_file=${auth:-$SCENE/auth}" \
 		"priv_password_file=${priv:-$SCENE/priv}" "$@" >"$SCENE/out.log" 2>"$SCENE/err.log"
 }
@@ -90,8 +90,8 @@ bad "failed (auth)" - nobody auth_protocol=sha
 bad "the agent knows no user nobody" - nobody auth_protocol=sha
 auth=$SCENE/wrong bad "refuses the key of user sha: wrong auth_password_file" - sha auth_protocol=sha priv_protocol=aes
 bad "refuses the key of user sha: wrong auth_password_file" - sha auth_protocol=sha-256 priv_protocol=aes
-priv=$SCENE/wrong bad "does not answer what user sha encrypts: wrong priv_password_file" - sha auth_protocol=sha priv_protocol=aes
-bad "does not answer what user sha256 encrypts" - sha256 auth_protocol=sha-256 priv_protocol=aes
+limit=800 priv=$SCENE/wrong bad "does not answer what user sha encrypts: wrong priv_password_file" - sha auth_protocol=sha priv_protocol=aes
+limit=800 bad "does not answer what user sha256 encrypts" - sha256 auth_protocol=sha-256 priv_protocol=aes
 bad "does not offer authPriv to user plain" - plain auth_protocol=sha priv_protocol=aes
 bad "user sha may not read this with authNoPriv: set priv_protocol" - sha auth_protocol=sha
 bad "user sha may not read this with noAuthNoPriv: set auth_protocol" - sha
