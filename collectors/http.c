@@ -20,8 +20,10 @@ struct poll {
 	struct polls *list;
 	struct web *web; /* NULL: closed before its targets were forgotten */
 	struct cr_target *target;
-	struct http_transfer *transfer;  /* one for each request, sent one after the other */
+	struct http_shard *shard;
+	struct http_page *page;          /* one for each request, sent one after the other */
 	size_t n, at;                    /* how many, and which of them is under way */
+	struct http_transfer *transfer;  /* NULL: none is under way, and none is kept */
 	struct source_sample *sample;    /* of the poll that is under way; NULL: none */
 	int64_t timeout_ns, deadline_ns; /* as the target came */
 	bool is_slow;                    /* the last poll that was started ran into its deadline */
@@ -38,6 +40,7 @@ struct web {
 	int64_t deadline_ns; /* no poll has to end before; INT64_MAX: none is under way */
 	size_t n_running, n_running_slow;
 	struct polls idle, waiting, waiting_slow, running;
+	struct http_spares spares;
 };
 
 static void poll_move(struct poll *poll, struct polls *list)
@@ -54,10 +57,11 @@ static void poll_stop(struct poll *poll)
 	struct web *web = poll->web;
 
 	if (poll->list == &web->running) {
-		curl_multi_remove_handle(web->loop.multi, poll->transfer[poll->at].easy);
+		http_loop_remove(poll->shard, poll->transfer->easy);
 		web->n_running--;
 		web->n_running_slow -= poll->is_slow;
 	}
+	http_transfer_give(&web->spares, &poll->transfer);
 	source_sample_free(poll->sample);
 	poll->sample = NULL;
 	poll_move(poll, &web->idle);
@@ -151,14 +155,16 @@ static void poll_end(struct poll *poll, const struct cr_round *round)
 /* Send request poll->at; false: that cannot be, and the sample knows why. */
 static bool poll_send(struct poll *poll)
 {
-	struct http_transfer *transfer = &poll->transfer[poll->at];
-	const int64_t left_ns = poll->deadline_ns - http_now_ns();
+	const struct http_settings *settings = &poll->web->settings;
+	const struct source_request *request = &settings->source->request[poll->at];
+	struct http_page *page = &poll->page[poll->at];
+	const int64_t left_ns =
+		poll->at == 0 ? poll->timeout_ns : poll->deadline_ns - http_now_ns();
 	struct http_failure failure;
 
-	if (http_transfer_prepare(transfer, poll->target,
-				  poll->at == 0 ? poll->timeout_ns : left_ns, poll,
-				  &failure) == 0) {
-		if (curl_multi_add_handle(poll->web->loop.multi, transfer->easy) == CURLM_OK)
+	if (http_page_fill(page, settings, request, poll->target, &failure) == 0 &&
+	    http_transfer_prepare(poll->transfer, request, page, left_ns, poll, &failure) == 0) {
+		if (http_loop_add(poll->shard, poll->transfer->easy))
 			return true;
 		http_failure_set(&failure, CR_CONNECT, "libcurl does not take one more transfer");
 	}
@@ -169,13 +175,12 @@ static bool poll_send(struct poll *poll)
 /* The transfer under way is over, with this result. */
 static void poll_go_on(struct poll *poll, const struct cr_round *round, CURLcode code)
 {
-	struct web *web = poll->web;
 	int rc;
 
-	curl_multi_remove_handle(web->loop.multi, poll->transfer[poll->at].easy);
-	if (web->settings.log_answers && code == CURLE_OK)
-		http_transfer_log(&poll->transfer[poll->at], web->host, poll->at);
-	rc = http_transfer_finish(&poll->transfer[poll->at], code, poll->sample, poll->at);
+	http_loop_remove(poll->shard, poll->transfer->easy);
+	if (poll->web->settings.log_answers && code == CURLE_OK)
+		http_transfer_log(poll->transfer, poll->web->host, poll->at);
+	rc = http_transfer_finish(poll->transfer, code, poll->sample, poll->at);
 	if (rc != -ECONNABORTED && poll->at + 1 < poll->n) {
 		poll->at++;
 		if (poll_send(poll))
@@ -190,7 +195,9 @@ static void poll_start(struct poll *poll, const struct cr_round *round)
 
 	poll->at = 0;
 	poll->sample = source_sample_new(web->settings.source);
-	if (!poll->sample) {
+	if (!poll->transfer)
+		poll->transfer = http_transfer_take(&web->spares, &web->settings);
+	if (!poll->sample || !poll->transfer) {
 		poll_fail(poll, round, CR_CONNECT, "no memory for one more poll");
 		return;
 	}
@@ -224,10 +231,12 @@ static void poll_free(struct poll *poll)
 	if (poll->web) {
 		poll_stop(poll);
 		TAILQ_REMOVE(poll->list, poll, entry);
+		http_loop_leave(poll->shard);
 	}
 	for (size_t i = 0; i < poll->n; i++)
-		http_transfer_fini(&poll->transfer[i]);
-	free(poll->transfer);
+		http_page_fini(&poll->page[i]);
+	http_transfer_free(poll->transfer);
+	free(poll->page);
 	free(poll);
 }
 
@@ -238,16 +247,16 @@ static struct poll *poll_new(struct web *web, struct cr_target *target)
 
 	if (!poll)
 		return NULL;
-	poll->transfer = calloc(source->n_requests, sizeof *poll->transfer);
-	if (!poll->transfer) {
+	poll->page = calloc(source->n_requests, sizeof *poll->page);
+	poll->shard = poll->page ? http_loop_join(&web->loop) : NULL;
+	if (!poll->shard) {
+		free(poll->page);
 		free(poll);
 		return NULL;
 	}
 	poll->web = web;
 	poll->target = target;
-	for (; poll->n < source->n_requests; poll->n++)
-		http_transfer_init(&poll->transfer[poll->n], &web->settings,
-				   &source->request[poll->n]);
+	poll->n = source->n_requests;
 	poll->list = &web->idle;
 	TAILQ_INSERT_TAIL(&web->idle, poll, entry);
 	return poll;
@@ -306,16 +315,13 @@ static void start_waiting(struct web *web, const struct cr_round *round)
 
 static void finish_ended(struct web *web, const struct cr_round *round)
 {
-	const CURLMsg *message;
-	int unused;
+	CURLcode code;
+	CURL *easy;
 
-	while ((message = curl_multi_info_read(web->loop.multi, &unused))) {
-		CURLcode code = message->data.result;
+	while ((easy = http_loop_ended(&web->loop, &code))) {
 		struct poll *poll = NULL;
 
-		if (message->msg != CURLMSG_DONE)
-			continue;
-		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &poll);
+		curl_easy_getinfo(easy, CURLINFO_PRIVATE, &poll);
 		poll_go_on(poll, round, code);
 	}
 }
@@ -348,20 +354,22 @@ static void expire(struct web *web, const struct cr_round *round)
 static int64_t http_collect(void *self, const struct cr_round *round)
 {
 	struct web *web = self;
+	int64_t timer_ns;
 
 	http_loop_serve_sockets(&web->loop);
-	http_loop_serve_timer(&web->loop);
+	http_loop_serve_timers(&web->loop);
 	finish_ended(web, round);
 	expire(web, round);
 	for (size_t i = 0; i < round->n; i++)
 		take_target(web, round, round->target[i]);
 	start_waiting(web, round);
 	/* libcurl has asked for a call "in 0 ms" for what was started: it connects now */
-	http_loop_serve_timer(&web->loop);
+	http_loop_serve_timers(&web->loop);
 	finish_ended(web, round);
 	if (next_to_start(web)) /* places became free at once */
 		return http_now_ns();
-	return web->loop.timer_ns < web->deadline_ns ? web->loop.timer_ns : web->deadline_ns;
+	timer_ns = http_loop_timer_ns(&web->loop);
+	return timer_ns < web->deadline_ns ? timer_ns : web->deadline_ns;
 }
 
 /*** An instance ***/
@@ -397,6 +405,8 @@ static void let_go(struct polls *list)
 
 	while ((poll = TAILQ_FIRST(list))) {
 		poll_stop(poll);
+		http_transfer_free(poll->transfer);
+		poll->transfer = NULL;
 		TAILQ_REMOVE(poll->list, poll, entry);
 		poll->web = NULL;
 	}
@@ -410,6 +420,7 @@ static void http_close(void *self)
 	let_go(&web->waiting);
 	let_go(&web->waiting_slow);
 	let_go(&web->idle);
+	http_transfer_free_all(&web->spares);
 	http_loop_close(&web->loop);
 	http_settings_fini(&web->settings);
 	free(web);

@@ -1,14 +1,16 @@
-/* http_loop.c - libcurl's sockets in one epoll descriptor, and its timer as a time. */
+/* http_loop.c - libcurl's sockets in one epoll descriptor, and its timers as times. */
 #include "http_loop.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
 	EVENTS_MAX = 256, /* sockets served per visit; the others keep the descriptor readable */
-	CONNECTIONS_MAX = 10000, /* kept open between polls */
+	CONNECTIONS_MAX = 2 * HTTP_SHARD_TARGETS, /* kept open between polls */
+	HOST_CONNECTIONS_MAX = 64, /* where many targets are at one host, such as a Prometheus */
 };
 
 int64_t http_now_ns(void)
@@ -19,77 +21,175 @@ int64_t http_now_ns(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-static int on_socket_change(CURL *easy, curl_socket_t fd, int what, void *user, void *unused)
-{
-	const struct http_loop *loop = user;
-	struct epoll_event event = { .data.fd = fd };
+/*** What libcurl asks for ***/
 
-	(void)easy, (void)unused;
+static int on_socket_change(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
+{
+	struct http_shard *shard = user;
+	const int epoll_fd = shard->loop->epoll_fd;
+	struct epoll_event event = { .data.u64 = (uint64_t)shard->index << 32 | (uint32_t)fd };
+
+	(void)easy;
 	if (what == CURL_POLL_REMOVE) {
-		epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, fd, &event);
+		epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, &event);
 		return 0;
 	}
 	event.events = (what & CURL_POLL_IN ? (uint32_t)EPOLLIN : 0) |
 		       (what & CURL_POLL_OUT ? (uint32_t)EPOLLOUT : 0);
-	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, fd, &event) < 0 && errno == ENOENT)
-		return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event);
-	return 0;
+	if (known)
+		return epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event);
+	curl_multi_assign(shard->multi, fd, shard);
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
 static int on_timer_change(CURLM *multi, long ms, void *user)
 {
-	struct http_loop *loop = user;
+	struct http_shard *shard = user;
 
 	(void)multi;
-	loop->timer_ns = ms < 0 ? INT64_MAX : http_now_ns() + (int64_t)ms * 1000000;
+	shard->timer_ns = ms < 0 ? INT64_MAX : http_now_ns() + (int64_t)ms * 1000000;
 	return 0;
 }
 
-void http_loop_serve_sockets(const struct http_loop *loop)
+/*** Serving it ***/
+
+void http_loop_serve_sockets(struct http_loop *loop)
 {
 	struct epoll_event events[EVENTS_MAX];
 	int n = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, 0), unused;
 
 	for (int i = 0; i < n; i++) {
+		struct http_shard *shard = loop->shard[events[i].data.u64 >> 32];
 		uint32_t e = events[i].events;
 		int what = (e & EPOLLIN ? CURL_CSELECT_IN : 0) |
 			   (e & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
 			   (e & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
 
-		curl_multi_socket_action(loop->multi, events[i].data.fd, what, &unused);
+		shard->is_stirred = true;
+		curl_multi_socket_action(shard->multi, (curl_socket_t)(uint32_t)events[i].data.u64,
+					 what, &unused);
 	}
 }
 
-void http_loop_serve_timer(struct http_loop *loop)
+void http_loop_serve_timers(struct http_loop *loop)
 {
+	const int64_t now = http_now_ns();
 	int unused;
 
-	if (http_now_ns() < loop->timer_ns)
-		return;
-	loop->timer_ns = INT64_MAX; /* before the call: it sets the next one */
-	curl_multi_socket_action(loop->multi, CURL_SOCKET_TIMEOUT, 0, &unused);
+	for (size_t i = 0; i < loop->n; i++) {
+		struct http_shard *shard = loop->shard[i];
+
+		if (now < shard->timer_ns)
+			continue;
+		shard->timer_ns = INT64_MAX; /* before the call: it sets the next one */
+		shard->is_stirred = true;
+		curl_multi_socket_action(shard->multi, CURL_SOCKET_TIMEOUT, 0, &unused);
+	}
+}
+
+CURL *http_loop_ended(struct http_loop *loop, CURLcode *code)
+{
+	const CURLMsg *message;
+	int unused;
+
+	for (size_t i = 0; i < loop->n; i++) {
+		if (!loop->shard[i]->is_stirred)
+			continue;
+		while ((message = curl_multi_info_read(loop->shard[i]->multi, &unused))) {
+			if (message->msg != CURLMSG_DONE)
+				continue;
+			*code = message->data.result;
+			return message->easy_handle;
+		}
+		loop->shard[i]->is_stirred = false;
+	}
+	return NULL;
+}
+
+int64_t http_loop_timer_ns(const struct http_loop *loop)
+{
+	int64_t first = INT64_MAX;
+
+	for (size_t i = 0; i < loop->n; i++)
+		if (loop->shard[i]->timer_ns < first)
+			first = loop->shard[i]->timer_ns;
+	return first;
+}
+
+/*** Shards ***/
+
+static struct http_shard *shard_new(struct http_loop *loop)
+{
+	struct http_shard **grown =
+		reallocarray(loop->shard, loop->n + 1, sizeof(struct http_shard *));
+	struct http_shard *shard = calloc(1, sizeof *shard);
+
+	if (grown)
+		loop->shard = grown;
+	if (grown && shard)
+		shard->multi = curl_multi_init();
+	if (!grown || !shard || !shard->multi) {
+		free(shard);
+		return NULL;
+	}
+	shard->loop = loop;
+	shard->timer_ns = INT64_MAX;
+	shard->index = (uint32_t)loop->n;
+	curl_multi_setopt(shard->multi, CURLMOPT_SOCKETFUNCTION, on_socket_change);
+	curl_multi_setopt(shard->multi, CURLMOPT_SOCKETDATA, shard);
+	curl_multi_setopt(shard->multi, CURLMOPT_TIMERFUNCTION, on_timer_change);
+	curl_multi_setopt(shard->multi, CURLMOPT_TIMERDATA, shard);
+	curl_multi_setopt(shard->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_MAX);
+	curl_multi_setopt(shard->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)HOST_CONNECTIONS_MAX);
+	loop->shard[loop->n++] = shard;
+	return shard;
+}
+
+struct http_shard *http_loop_join(struct http_loop *loop)
+{
+	struct http_shard *shard = NULL;
+
+	for (size_t i = 0; i < loop->n && !shard; i++)
+		if (loop->shard[i]->n_targets < HTTP_SHARD_TARGETS)
+			shard = loop->shard[i];
+	if (!shard)
+		shard = shard_new(loop);
+	if (shard)
+		shard->n_targets++;
+	return shard;
+}
+
+void http_loop_leave(struct http_shard *shard)
+{
+	shard->n_targets--;
+}
+
+bool http_loop_add(struct http_shard *shard, CURL *easy)
+{
+	shard->is_stirred = true;
+	return curl_multi_add_handle(shard->multi, easy) == CURLM_OK;
+}
+
+void http_loop_remove(struct http_shard *shard, CURL *easy)
+{
+	curl_multi_remove_handle(shard->multi, easy);
 }
 
 int http_loop_open(struct http_loop *loop)
 {
-	loop->timer_ns = INT64_MAX;
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->epoll_fd < 0)
 		return -errno;
-	loop->multi = curl_multi_init();
-	if (!loop->multi)
-		return -ENOMEM;
-	curl_multi_setopt(loop->multi, CURLMOPT_SOCKETFUNCTION, on_socket_change);
-	curl_multi_setopt(loop->multi, CURLMOPT_SOCKETDATA, loop);
-	curl_multi_setopt(loop->multi, CURLMOPT_TIMERFUNCTION, on_timer_change);
-	curl_multi_setopt(loop->multi, CURLMOPT_TIMERDATA, loop);
-	curl_multi_setopt(loop->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_MAX);
-	return 0;
+	return shard_new(loop) ? 0 : -ENOMEM;
 }
 
 void http_loop_close(struct http_loop *loop)
 {
-	curl_multi_cleanup(loop->multi);
+	for (size_t i = 0; i < loop->n; i++) {
+		curl_multi_cleanup(loop->shard[i]->multi);
+		free(loop->shard[i]);
+	}
+	free(loop->shard);
 	if (loop->epoll_fd >= 0)
 		close(loop->epoll_fd);
 }

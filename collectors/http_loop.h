@@ -1,28 +1,62 @@
-/* http_loop.h - libcurl's sockets and timer, for a host that watches one descriptor. */
+/*
+ * http_loop.h - libcurl's sockets and timers, for a host that watches one descriptor.
+ *
+ * libcurl looks at each connection that it keeps whenever a transfer ends, and finds a host's
+ * connections in a table of 97 lists. With thousands of servers that costs more than the transfer,
+ * so targets are divided among multi handles of some hundred each.
+ */
 #ifndef CR_COLLECTORS_HTTP_LOOP_H
 #define CR_COLLECTORS_HTTP_LOOP_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <curl/curl.h>
 
+#define HTTP_SHARD_TARGETS 128
+
+/** A multi handle with its share of the targets. */
+struct http_shard {
+	struct http_loop *loop;
+	CURLM *multi;
+	size_t n_targets;
+	int64_t timer_ns; /* when libcurl wants to be called; INT64_MAX: no wish */
+	uint32_t index;
+	bool is_stirred; /* transfers may have ended since http_loop_ended() */
+};
+
 /** Lies still in memory from open to close. */
 struct http_loop {
-	CURLM *multi;
+	struct http_shard **shard;
+	size_t n;
 	int epoll_fd;
-	int64_t timer_ns; /* when libcurl wants to be called; INT64_MAX: no wish */
 };
 
 /** CLOCK_MONOTONIC. [any] */
 int64_t http_now_ns(void);
 
 /** loop: zero but for epoll_fd, which is -1. Returns 0 or a negative errno; http_loop_close()
- * follows in both cases. */
+ * follows in both cases. [own] */
 int http_loop_open(struct http_loop *loop);
 void http_loop_close(struct http_loop *loop);
 
-/** Serve what has happened; never waits. */
-void http_loop_serve_sockets(const struct http_loop *loop);
-void http_loop_serve_timer(struct http_loop *loop);
+/** Where a target's transfers run from now on, until it leaves; NULL without memory. [own] */
+struct http_shard *http_loop_join(struct http_loop *loop);
+void http_loop_leave(struct http_shard *shard);
+
+/** Start a transfer; take it out again, ended or not. [own] */
+bool http_loop_add(struct http_shard *shard, CURL *easy);
+void http_loop_remove(struct http_shard *shard, CURL *easy);
+
+/** Serve what has happened; never waits. [own] */
+void http_loop_serve_sockets(struct http_loop *loop);
+void http_loop_serve_timers(struct http_loop *loop);
+
+/** A transfer that has ended, and how; NULL: no further one. [own] */
+CURL *http_loop_ended(struct http_loop *loop, CURLcode *code);
+
+/** When the earliest timer is due; INT64_MAX: none. [own] */
+int64_t http_loop_timer_ns(const struct http_loop *loop);
 
 #endif

@@ -36,7 +36,7 @@ const struct cr_option http_options[] = {
 			    "file whose first line is the user's password" },
 	[TOKEN_FILE] = { "token_file", CR_TEXT, "", 0, 0, NULL,
 			 "file whose first line is a bearer token" },
-	[MAX_INFLIGHT] = { "max_inflight", CR_INT, "64", 1, 4096, NULL,
+	[MAX_INFLIGHT] = { "max_inflight", CR_INT, "256", 1, 4096, NULL,
 			   "polls in progress at the same time" },
 	[MAX_BODY] = { "max_body", CR_BYTES, "1MiB", 1024, 67108864, NULL,
 		       "largest answer that is read, unpacked" },

@@ -1,4 +1,4 @@
-/* http_transfer.c - one request with libcurl: how it is sent, bounded, and judged. */
+/* http_transfer.c - requests with libcurl: how they are sent, bounded, and judged. */
 #include "http_transfer.h"
 
 #include <errno.h>
@@ -7,31 +7,22 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { HEADERS_MAX = 64 * 1024 };
-
-void http_transfer_init(struct http_transfer *transfer, const struct http_settings *settings,
-			const struct source_request *request)
-{
-	*transfer = (struct http_transfer){ .settings = settings, .request = request };
-}
+enum {
+	HEADERS_MAX = 64 * 1024,
+	SPARES_MAX = 64,
+	BODY_FIRST = 4096,
+	BODY_KEPT = 64 * 1024, /* a larger one is not kept for the next answer */
+};
 
 static void drop_body(struct http_transfer *transfer)
 {
-	free(transfer->body);
-	transfer->body = NULL;
-	transfer->len = transfer->capacity = transfer->header_len = 0;
+	if (transfer->capacity > BODY_KEPT) {
+		free(transfer->body);
+		transfer->body = NULL;
+		transfer->capacity = 0;
+	}
+	transfer->len = transfer->header_len = 0;
 	transfer->is_too_big = false;
-}
-
-void http_transfer_fini(struct http_transfer *transfer)
-{
-	drop_body(transfer);
-	curl_easy_cleanup(transfer->easy);
-	curl_slist_free_all(transfer->headers);
-	curl_slist_free_all(transfer->connect_to);
-	free(transfer->payload);
-	free(transfer->endpoint);
-	*transfer = (struct http_transfer){ 0 };
 }
 
 /*** What libcurl hands over ***/
@@ -44,7 +35,7 @@ static bool body_reserve(struct http_transfer *transfer, size_t more)
 	if (wanted <= capacity)
 		return true;
 	if (capacity == 0)
-		capacity = 4096;
+		capacity = BODY_FIRST;
 	while (capacity < wanted)
 		capacity *= 2;
 	body = realloc(transfer->body, capacity);
@@ -119,24 +110,8 @@ static CURLcode set_secrets(CURL *easy, const struct http_settings *settings)
 	return rc;
 }
 
-static CURLcode set_payload(CURL *easy, const struct http_transfer *transfer)
-{
-	const struct source_request *request = transfer->request;
-	CURLcode rc = CURLE_OK;
-
-	set(CURLOPT_HTTPHEADER, transfer->headers);
-	if (transfer->connect_to)
-		set(CURLOPT_CONNECT_TO, transfer->connect_to);
-	if (strcmp(request->method, "POST") != 0)
-		return rc;
-	set(CURLOPT_POST, 1L);
-	set(CURLOPT_POSTFIELDSIZE_LARGE,
-	    (curl_off_t)(transfer->payload ? strlen(transfer->payload) : 0));
-	set(CURLOPT_POSTFIELDS, transfer->payload ? transfer->payload : "");
-	return rc;
-}
-
-static CURLcode set_request(CURL *easy, struct http_transfer *transfer)
+/* Everything that is the same for all requests of the source. */
+static CURLcode set_source(CURL *easy, struct http_transfer *transfer)
 {
 	const struct http_settings *settings = transfer->settings;
 	CURLcode rc = CURLE_OK;
@@ -157,25 +132,137 @@ static CURLcode set_request(CURL *easy, struct http_transfer *transfer)
 	set(CURLOPT_HEADERFUNCTION, on_header);
 	set(CURLOPT_HEADERDATA, (void *)transfer);
 	set(CURLOPT_ERRORBUFFER, transfer->error);
-	if (rc == CURLE_OK)
-		rc = set_secrets(easy, settings);
-	return rc ? rc : set_payload(easy, transfer);
+	/* libcurl looks through all that it knows of names whenever a transfer ends. */
+	set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
+	return rc ? rc : set_secrets(easy, settings);
+}
+
+static CURLcode set_page(CURL *easy, const struct source_request *request,
+			 const struct http_page *page)
+{
+	CURLcode rc = CURLE_OK;
+
+	set(CURLOPT_URL, page->url);
+	set(CURLOPT_HTTPHEADER, page->headers);
+	set(CURLOPT_CONNECT_TO, page->connect_to);
+	if (strcmp(request->method, "POST") != 0) {
+		set(CURLOPT_HTTPGET, 1L);
+		return rc;
+	}
+	set(CURLOPT_POST, 1L);
+	set(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)(page->payload ? strlen(page->payload) : 0));
+	set(CURLOPT_POSTFIELDS, page->payload ? page->payload : "");
+	return rc;
+}
+
+void http_transfer_free(struct http_transfer *transfer)
+{
+	if (!transfer)
+		return;
+	free(transfer->body);
+	curl_easy_cleanup(transfer->easy);
+	free(transfer);
+}
+
+static struct http_transfer *transfer_new(const struct http_settings *settings)
+{
+	struct http_transfer *transfer = calloc(1, sizeof *transfer);
+
+	if (!transfer)
+		return NULL;
+	transfer->settings = settings;
+	transfer->easy = curl_easy_init();
+	if (transfer->easy && set_source(transfer->easy, transfer) == CURLE_OK)
+		return transfer;
+	http_transfer_free(transfer);
+	return NULL;
+}
+
+struct http_transfer *http_transfer_take(struct http_spares *spares,
+					 const struct http_settings *settings)
+{
+	struct http_transfer *transfer = SLIST_FIRST(&spares->list);
+
+	if (!transfer)
+		return transfer_new(settings);
+	SLIST_REMOVE_HEAD(&spares->list, next);
+	spares->n--;
+	return transfer;
+}
+
+void http_transfer_give(struct http_spares *spares, struct http_transfer **transfer)
+{
+	struct http_transfer *given = *transfer;
+
+	/* libcurl keeps the server's challenge in the handle: another server would refuse the
+	 * answer to it. */
+	if (!given || (given->settings->secret && given->settings->auth == SOURCE_AUTH_DIGEST))
+		return;
+	*transfer = NULL;
+	if (spares->n >= SPARES_MAX) {
+		http_transfer_free(given);
+		return;
+	}
+	SLIST_INSERT_HEAD(&spares->list, given, next);
+	spares->n++;
+}
+
+void http_transfer_free_all(struct http_spares *spares)
+{
+	struct http_transfer *transfer;
+
+	while ((transfer = SLIST_FIRST(&spares->list))) {
+		SLIST_REMOVE_HEAD(&spares->list, next);
+		http_transfer_free(transfer);
+	}
+	spares->n = 0;
+}
+
+int http_transfer_prepare(struct http_transfer *transfer, const struct source_request *request,
+			  const struct http_page *page, int64_t timeout_ns, void *user,
+			  struct http_failure *failure)
+{
+	CURL *easy = transfer->easy;
+	CURLcode rc = CURLE_OK;
+
+	drop_body(transfer);
+	transfer->error[0] = '\0';
+	transfer->request = request;
+	transfer->page = page;
+	if (timeout_ns < 1000000) /* libcurl takes 0 for "no limit" */
+		timeout_ns = 1000000;
+	transfer->timeout_ns = timeout_ns;
+	set(CURLOPT_PRIVATE, user);
+	set(CURLOPT_TIMEOUT_MS, (long)((timeout_ns + 999999) / 1000000));
+	if (!rc)
+		rc = set_page(easy, request, page);
+	return rc == CURLE_OK ? 0
+			      : http_failure_set(failure, CR_CONNECT, "cannot set up libcurl: %s",
+						 curl_easy_strerror(rc));
 }
 
 #undef set
 
-/* What is sent, with the server's name in it. */
-static bool fill(struct http_transfer *transfer, const char *server)
+/*** What is asked ***/
+
+void http_page_fini(struct http_page *page)
 {
-	const struct source_request *request = transfer->request;
+	curl_slist_free_all(page->headers);
+	curl_slist_free_all(page->connect_to);
+	curl_free(page->url);
+	free(page->payload);
+	free(page->endpoint);
+	*page = (struct http_page){ 0 };
+}
+
+/* Headers and body, with the server's name in them. */
+static bool fill(struct http_page *page, const struct source_request *request, const char *server)
+{
 	struct curl_slist *headers;
 	char *value, *line;
 
-	curl_slist_free_all(transfer->headers);
-	transfer->headers = NULL;
-	free(transfer->payload);
-	transfer->payload = request->body ? source_fill(request->body, server, false) : NULL;
-	if (request->body && !transfer->payload)
+	page->payload = request->body ? source_fill(request->body, server, false) : NULL;
+	if (request->body && !page->payload)
 		return false;
 	for (size_t i = 0; i < request->n_headers; i++) {
 		value = source_fill(request->header[i].value, server, false);
@@ -183,76 +270,37 @@ static bool fill(struct http_transfer *transfer, const char *server)
 			free(value);
 			return false;
 		}
-		headers = curl_slist_append(transfer->headers, line);
+		headers = curl_slist_append(page->headers, line);
 		free(value);
 		free(line);
 		if (!headers)
 			return false;
-		transfer->headers = headers;
+		page->headers = headers;
 	}
 	return true;
 }
 
-static char *make_url(struct http_transfer *transfer, const struct cr_target *target,
-		      struct http_failure *failure)
+int http_page_fill(struct http_page *page, const struct http_settings *settings,
+		   const struct source_request *request, const struct cr_target *target,
+		   struct http_failure *failure)
 {
-	char *page = source_fill(transfer->request->path, target->name, true), *url = NULL;
+	char *path;
 
-	curl_slist_free_all(transfer->connect_to);
-	transfer->connect_to = NULL;
-	if (page && fill(transfer, target->name))
-		url = http_url_make(target->endpoint, page, transfer->settings->server_name,
-				    &transfer->connect_to, failure);
-	else
-		http_failure_set(failure, CR_CONNECT, "no memory for a request");
-	free(page);
-	return url;
-}
-
-/* Once per endpoint: everything that stays from poll to poll. */
-static int set_up(struct http_transfer *transfer, const struct cr_target *target,
-		  struct http_failure *failure)
-{
-	char *url = make_url(transfer, target, failure);
-	CURLcode rc = CURLE_OUT_OF_MEMORY;
-
-	if (!url)
-		return -EPROTO;
-	free(transfer->endpoint);
-	transfer->endpoint = NULL;
-	if (!transfer->easy)
-		transfer->easy = curl_easy_init();
-	if (transfer->easy)
-		rc = set_request(transfer->easy, transfer);
-	if (rc == CURLE_OK)
-		rc = curl_easy_setopt(transfer->easy, CURLOPT_URL, url);
-	curl_free(url);
-	if (rc == CURLE_OK && !(transfer->endpoint = strdup(target->endpoint)))
-		rc = CURLE_OUT_OF_MEMORY;
-	return rc == CURLE_OK ? 0
-			      : http_failure_set(failure, CR_CONNECT, "cannot set up libcurl: %s",
-						 curl_easy_strerror(rc));
-}
-
-int http_transfer_prepare(struct http_transfer *transfer, const struct cr_target *target,
-			  int64_t timeout_ns, void *user, struct http_failure *failure)
-{
-	if (!transfer->endpoint || strcmp(transfer->endpoint, target->endpoint) != 0) {
-		int rc = set_up(transfer, target, failure);
-
-		if (rc < 0)
-			return rc;
-	}
-	drop_body(transfer);
-	transfer->error[0] = '\0';
-	if (timeout_ns < 1000000) /* libcurl takes 0 for "no limit" */
-		timeout_ns = 1000000;
-	transfer->timeout_ns = timeout_ns;
-	if (curl_easy_setopt(transfer->easy, CURLOPT_PRIVATE, user) != CURLE_OK ||
-	    curl_easy_setopt(transfer->easy, CURLOPT_TIMEOUT_MS,
-			     (long)((timeout_ns + 999999) / 1000000)) != CURLE_OK)
-		return http_failure_set(failure, CR_CONNECT, "cannot set up libcurl");
-	return 0;
+	if (page->endpoint && strcmp(page->endpoint, target->endpoint) == 0)
+		return 0;
+	http_page_fini(page);
+	http_failure_set(failure, CR_CONNECT, "no memory for a request");
+	path = source_fill(request->path, target->name, true);
+	if (path && fill(page, request, target->name))
+		page->url = http_url_make(target->endpoint, path, settings->server_name,
+					  &page->connect_to, failure);
+	free(path);
+	if (page->url)
+		page->endpoint = strdup(target->endpoint);
+	if (page->endpoint)
+		return 0;
+	http_page_fini(page);
+	return -EPROTO;
 }
 
 /*** The verdict ***/
@@ -266,13 +314,13 @@ static int judge_late(const struct http_transfer *transfer, struct http_failure 
 	if (found_us == 0)
 		return http_failure_set(failure, CR_TIMEOUT,
 					"the address of %.100s was not found within %lld ms",
-					transfer->endpoint, ms);
+					transfer->page->endpoint, ms);
 	/* set as soon as the request can be sent, over a new connection or an old one */
 	curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &sent_us);
 	if (sent_us == 0)
 		return http_failure_set(failure, CR_TIMEOUT,
 					"no connection to %.100s within %lld ms",
-					transfer->endpoint, ms);
+					transfer->page->endpoint, ms);
 	if (transfer->header_len == 0)
 		return http_failure_set(failure, CR_TIMEOUT,
 					"connected, but no answer within %lld ms", ms);
@@ -287,7 +335,7 @@ static int judge_connect(const struct http_transfer *transfer, struct http_failu
 
 	curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_errno);
 	return http_failure_set(failure, CR_CONNECT, "cannot connect to %.100s: %s",
-				transfer->endpoint,
+				transfer->page->endpoint,
 				os_errno ? strerrordesc_np((int)os_errno) : transfer->error);
 }
 
@@ -314,7 +362,7 @@ static int judge_code(const struct http_transfer *transfer, CURLcode code,
 		return judge_connect(transfer, failure);
 	if (code == CURLE_COULDNT_RESOLVE_HOST)
 		return http_failure_set(failure, CR_CONNECT, "no address is known for %.100s",
-					transfer->endpoint);
+					transfer->page->endpoint);
 	if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
 		return http_failure_set(failure, CR_CONNECT,
 					"its certificate is not trusted (see ca_file): %.120s",
@@ -330,7 +378,7 @@ static int judge_code(const struct http_transfer *transfer, CURLcode code,
 static int read_answer(const struct http_transfer *transfer, struct source_sample *sample,
 		       size_t index)
 {
-	struct source_answer answer = { .bytes = transfer->body ? transfer->body : "",
+	struct source_answer answer = { .bytes = transfer->len > 0 ? transfer->body : "",
 					.len = transfer->len };
 	char *location = NULL, *url = NULL, *type = NULL;
 	int rc;

@@ -1,40 +1,72 @@
-/* http_transfer.h - one target's requests: a libcurl handle that is kept, the answer's body, and
- * what became of it. */
+/* http_transfer.h - what a target is asked, and one request under way: a libcurl handle, the
+ * answer's body, and what became of it. */
 #ifndef CR_COLLECTORS_HTTP_TRANSFER_H
 #define CR_COLLECTORS_HTTP_TRANSFER_H
+
+#include <sys/queue.h>
 
 #include <curl/curl.h>
 
 #include "http_settings.h"
 #include "http_url.h"
 
+/** One request to one target, its variables filled in: kept from poll to poll. Zeroed at first. */
+struct http_page {
+	char *endpoint; /* for which it is filled in; its own copy; NULL: not yet */
+	char *url;
+	char *payload; /* the request's body; NULL: none */
+	struct curl_slist *headers, *connect_to;
+};
+
+/** Any request: handles are dear, and only as many are kept as there are polls at once. */
 struct http_transfer {
+	SLIST_ENTRY(http_transfer) next;
 	const struct http_settings *settings;
 	const struct source_request *request;
+	const struct http_page *page; /* of the request under way */
 	CURL *easy;
-	char *endpoint; /* for which easy is set up; its own copy */
-	char *payload;  /* the request's body, its variables filled in; NULL: none */
-	struct curl_slist *headers, *connect_to;
-	char *body; /* body[len] is NUL; NULL: nothing has come yet */
+	char *body; /* of len bytes and a NUL, if len is not 0 */
 	size_t len, capacity, header_len;
 	bool is_too_big; /* the reason why we broke off */
 	int64_t timeout_ns;
 	char error[CURL_ERROR_SIZE];
 };
 
-/** Make an empty transfer, to be ended by http_transfer_fini(). */
-void http_transfer_init(struct http_transfer *transfer, const struct http_settings *settings,
-			const struct source_request *request);
+/** Fill page in for target, unless it is. Returns 0, or < 0 with failure (no URL that we take, no
+ * memory). [own] */
+int http_page_fill(struct http_page *page, const struct http_settings *settings,
+		   const struct source_request *request, const struct cr_target *target,
+		   struct http_failure *failure);
 
-/** Frees what init and prepare took. The handle must be in no multi handle any more. */
-void http_transfer_fini(struct http_transfer *transfer);
+/** Free what it holds. [own] */
+void http_page_fini(struct http_page *page);
+
+/** Transfers that nobody uses; zeroed at first. */
+struct http_spares {
+	SLIST_HEAD(, http_transfer) list;
+	size_t n;
+};
+
+/** One of them, or a new one; NULL without memory. [own] */
+struct http_transfer *http_transfer_take(struct http_spares *spares,
+					 const struct http_settings *settings);
+
+/** Takes *transfer (NULL: none), which is in no multi handle, for the next one; *transfer is NULL
+ * afterwards. But one that has logged on by digest stays where it is. [own] */
+void http_transfer_give(struct http_spares *spares, struct http_transfer **transfer);
+
+/** The handle must be in no multi handle. [own] */
+void http_transfer_free(struct http_transfer *transfer);
+void http_transfer_free_all(struct http_spares *spares);
 
 /**
- * Get the handle ready for one request to target's endpoint that takes at most timeout_ns; user
- * comes back as CURLINFO_PRIVATE. Returns 0, or < 0 with failure (no URL that we take, no memory).
+ * Get the handle ready to send page, which is the source's request, once, in at most timeout_ns;
+ * user comes back as CURLINFO_PRIVATE. page: unchanged until the transfer is used for another.
+ * Returns 0, or < 0 with failure. [own]
  */
-int http_transfer_prepare(struct http_transfer *transfer, const struct cr_target *target,
-			  int64_t timeout_ns, void *user, struct http_failure *failure);
+int http_transfer_prepare(struct http_transfer *transfer, const struct source_request *request,
+			  const struct http_page *page, int64_t timeout_ns, void *user,
+			  struct http_failure *failure);
 
 /** Log at level debug what came, if anything did: lines "request 0", "status 200", "type ...",
  * "location ...", "url ...", an empty one, and the body. */
@@ -43,7 +75,7 @@ void http_transfer_log(const struct http_transfer *transfer, const struct cr_hos
 
 /** It ended with this code: what came goes into sample as the answer to request index, or why
  * nothing did. The body is freed. Returns 0, -EPROTO (no good answer), or -ECONNABORTED: it makes
- * no sense to send this server another request now. */
+ * no sense to send this server another request now. [own] */
 int http_transfer_finish(struct http_transfer *transfer, CURLcode code,
 			 struct source_sample *sample, size_t index);
 

@@ -7,6 +7,8 @@
 #include <jansson.h>
 
 #include "source_request.h"
+#include "text.h"
+#include "words.h"
 
 enum { SLOTS_MAX = 256 };
 
@@ -88,25 +90,35 @@ static bool read_role(const struct source_request_reader *reader, const char *ke
 	return true;
 }
 
+static void note_where(const struct source_request_reader *reader, size_t metric, size_t slot)
+{
+	const struct source_parts *parts = reader->request->parts;
+	struct source *source = reader->parser->source;
+
+	if (source->where[metric] == NULL && slot < parts->n_slots &&
+	    parts->slot[slot].where != NULL)
+		source->where[metric] = source_parser_copy(reader->parser, parts->slot[slot].where);
+}
+
 static void read_field(const struct source_request_reader *reader, const struct source_at *at,
 		       const char *name, const json_t *json)
 {
-	const struct source_slot_want want = { SOURCE_ROLE_FIELD, reader->request->parts->kind,
-					       name };
-	const struct source_parts *parts = reader->request->parts;
 	const size_t metric = source_parser_metric(reader->parser, at, name);
-	const size_t first = parts->n_slots;
-	struct source *source = reader->parser->source;
+	const size_t first = reader->request->parts->n_slots;
+	/* What else is wrong with it can be told if we know what is meant. */
+	const struct source_slot_want want = { SOURCE_ROLE_FIELD, reader->request->parts->kind,
+					       metric != SIZE_MAX
+						       ? name
+						       : text_nearest(name, words_metric_names) };
 	bool is_optional;
 
-	if (metric == SIZE_MAX)
+	if (want.metric == NULL)
 		return;
 	is_optional = read_slots(reader, at, json, &want, metric);
-	source->is_optional[metric] |= is_optional;
-	if (source->where[metric] == NULL && first < parts->n_slots &&
-	    parts->slot[first].where != NULL)
-		source->where[metric] =
-			source_parser_copy(reader->parser, parts->slot[first].where);
+	if (metric == SIZE_MAX)
+		return;
+	reader->parser->source->is_optional[metric] |= is_optional;
+	note_where(reader, metric, first);
 }
 
 static bool read_fields(const struct source_request_reader *reader)

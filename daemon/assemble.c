@@ -48,43 +48,69 @@ static struct image_size draft_measure(const struct assemble *in)
 
 /*** Servers and metrics ***/
 
-static void draft_put_server(struct draft *draft, const struct servers_entry *entry, uint32_t index,
-			     uint32_t line)
+static void draft_put_server(void *arg, size_t configured, const struct servers_brief *brief)
 {
-	struct image_server *server =
-		(struct image_server *)image_edit(draft->image, draft->image->server) + index;
+	struct draft *draft = arg;
+	const struct roster *roster = draft->in->roster;
+	const uint32_t n = draft->image->server.count;
+	uint32_t index, line;
+	struct image_server *server;
 	double *value = image_edit(draft->image, draft->image->value);
 	int64_t *taken = image_edit(draft->image, draft->image->taken);
-	const uint32_t n = draft->image->server.count;
 
-	text_copy(server->name, sizeof server->name, entry->name);
-	text_copy(server->address, sizeof server->address, entry->address);
+	if (configured >= draft->in->config->n_servers)
+		return;
+	index = roster->index[configured];
+	line = roster->server_line[configured];
+	if (index == IMAGE_NONE)
+		return;
+	server = (struct image_server *)image_edit(draft->image, draft->image->server) + index;
+	text_copy(server->name, sizeof server->name, brief->name);
+	text_copy(server->address, sizeof server->address, brief->address);
 	server->line = line;
 	server->incarnation = atomic_load_explicit(
 		&counters_line(draft->in->counters, line)->incarnation, memory_order_relaxed);
-	server->weight = entry->weight;
-	server->flags = (entry->is_drained ? (uint32_t)IMAGE_DRAINED : 0) |
-			(entry->is_skipped ? (uint32_t)IMAGE_SKIPPED : 0);
-	for (uint32_t m = 0; m < draft->image->metric.count; m++) {
-		value[(size_t)m * n + index] = entry->value[m];
-		taken[(size_t)m * n + index] = entry->taken_ns[m];
+	server->weight = brief->weight;
+	server->flags = (brief->is_drained ? (uint32_t)IMAGE_DRAINED : 0) |
+			(brief->is_skipped ? (uint32_t)IMAGE_SKIPPED : 0);
+	for (uint32_t m = 0; m < brief->n; m++) {
+		value[(size_t)m * n + index] = brief->value[m];
+		taken[(size_t)m * n + index] = brief->taken_ns[m];
 	}
+}
+
+static void draft_copy_part(struct draft *draft, struct image_part from, struct image_part to,
+			    size_t size)
+{
+	memcpy(image_edit(draft->image, to), image_at(draft->in->base, from), to.count * size);
+}
+
+/* Copy all servers from the base, if it has the same. Returns whether. */
+static bool draft_copy_base(struct draft *draft)
+{
+	const struct image_header *base = draft->in->base, *image = draft->image;
+
+	if (base == NULL || base->server.count != image->server.count ||
+	    base->metric.count != image->metric.count)
+		return false;
+	draft_copy_part(draft, base->server, image->server, sizeof(struct image_server));
+	draft_copy_part(draft, base->value, image->value, sizeof(double));
+	draft_copy_part(draft, base->taken, image->taken, sizeof(int64_t));
+	return true;
 }
 
 static void draft_put_servers(struct draft *draft)
 {
-	const struct assemble *in = draft->in;
+	struct servers *servers = draft->in->servers;
 	struct image_metric *metric = image_edit(draft->image, draft->image->metric);
-	struct servers_entry *entry = malloc(sizeof *entry);
+	const uint64_t since = draft_copy_base(draft) ? draft->in->base_seq : 0;
+	uint64_t seq;
 
 	for (uint32_t m = 0; m < draft->image->metric.count; m++)
-		text_copy(metric[m].name, sizeof metric[m].name,
-			  servers_metric_name(in->servers, m));
-	for (size_t i = 0; entry != NULL && i < in->config->n_servers; i++)
-		if (in->roster->index[i] != IMAGE_NONE && servers_get(in->servers, i, entry))
-			draft_put_server(draft, entry, in->roster->index[i],
-					 in->roster->server_line[i]);
-	free(entry);
+		text_copy(metric[m].name, sizeof metric[m].name, servers_metric_name(servers, m));
+	seq = servers_scan(servers, draft->image->metric.count, since, draft_put_server, draft);
+	if (draft->in->seq != NULL)
+		*draft->in->seq = seq;
 }
 
 /*** Instances ***/

@@ -39,6 +39,11 @@ struct assemble {
 	uint64_t generation;
 	uint64_t prepare; /* token, see image.h */
 	bool with_coming; /* instances that are coming belong to it */
+	/* An image of the same configuration and roster, from which servers that have not changed
+	 * since are copied, and what *seq was for it. NULL: none */
+	const struct image_header *base;
+	uint64_t base_seq;
+	uint64_t *seq; /* out: of this image; may be NULL */
 };
 
 /**

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "check_plugin.h"
@@ -230,6 +231,19 @@ static int check_config(const struct command_line *line)
 	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* A target that is polled takes a descriptor, and 1024 are soon gone. Nothing here uses select(),
+ * for whose sake the soft limit is that low. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		log_warn("limit of open files not raised", "error=\"%s\"", err_words(errno));
+}
+
 static int run(const struct command_line *line)
 {
 	struct daemon daemon;
@@ -238,8 +252,10 @@ static int run(const struct command_line *line)
 	/* at a terminal the mistakes come as a compiler's would; the journal wants lines of a log
 	 */
 	const bool is_journal = secure_getenv("JOURNAL_STREAM") != NULL;
-	int failed = daemon_open(&daemon, &line->options, is_journal ? NULL : &report, &err);
+	int failed;
 
+	raise_descriptors();
+	failed = daemon_open(&daemon, &line->options, is_journal ? NULL : &report, &err);
 	if (failed == 0)
 		daemon_run(&daemon);
 	else if (report != NULL)

@@ -3,6 +3,7 @@
 #include "control.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 #define IDLE_S          10
 #define PAUSE_S         1          /* after accept() failed */
 #define OUTPUT_MAX      (1u << 20) /* unread answers, before further requests wait */
+#define LARGE_BYTES     (1u << 20)
 
 struct connection {
 	struct connection *next, *prev;
@@ -34,6 +36,7 @@ struct connection {
 	bool is_serving;                 /* requests are being taken from the input */
 	bool has_ended;                  /* the client sends no more */
 	bool is_closing;                 /* as soon as all output is out */
+	bool was_large;                  /* an answer had LARGE_BYTES or more */
 };
 
 struct control {
@@ -67,6 +70,9 @@ static void connection_free(struct connection *c)
 		c->next->prev = c->prev;
 	c->control->n_connections--;
 	bufferevent_free(c->bev);
+	/* A document about 10,000 servers takes tens of megabytes for a moment. */
+	if (c->was_large)
+		(void)malloc_trim(0);
 	free(c);
 }
 
@@ -83,6 +89,7 @@ static void send_answer(struct connection *c, json_t *answer)
 	char *text = answer != NULL ? json_dumps(answer, JSON_COMPACT) : NULL;
 
 	json_decref(answer);
+	c->was_large |= text != NULL && strlen(text) >= LARGE_BYTES;
 	if (text == NULL || evbuffer_add(output_of(c), text, strlen(text)) < 0 ||
 	    evbuffer_add(output_of(c), "\n", 1) < 0)
 		connection_finish(c);

@@ -52,7 +52,9 @@ static int print_metrics(const json_t *server, bool is_coloured)
 	int r;
 
 	json_object_foreach(json_object_get(server, "metrics"), name, metric)
+	{
 		add_metric(table, name, metric);
+	}
 	for (size_t i = 0; i < json_array_size(absent); i++)
 		add_metric(table, json_string_value(json_array_get(absent, i)), NULL);
 	r = ctl_table_print(table, stdout, is_coloured, 0);

@@ -315,7 +315,10 @@ static void print_smoothed(const struct page *page, const json_t *ranking)
 	json_t *metrics = json_object_get(json_array_get(ranking, 0), "metrics"), *metric;
 	const char *name;
 
-	json_object_foreach(metrics, name, metric) print_smoothed_metric(page, ranking, name);
+	json_object_foreach(metrics, name, metric)
+	{
+		print_smoothed_metric(page, ranking, name);
+	}
 }
 
 static void print_not_ranked(const struct page *page, const json_t *others)

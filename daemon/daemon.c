@@ -183,8 +183,7 @@ static void daemon_on_put(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	servers_clear(daemon->servers);
-	publisher_touch(daemon->publisher);
+	publisher_touch(daemon->publisher); /* the round clears servers_fd() */
 }
 
 static void daemon_on_hup(evutil_socket_t fd, short what, void *arg)
@@ -279,8 +278,8 @@ static int daemon_add_events(struct daemon *daemon, struct err *err)
 {
 	const struct timeval second = { .tv_sec = 1 }, sample = { .tv_usec = WARNINGS_MS * 1000 };
 
-	daemon->on_put = event_new(daemon->base, servers_fd(daemon->servers), EV_READ | EV_PERSIST,
-				   daemon_on_put, daemon);
+	daemon->on_put = event_new(daemon->base, servers_fd(daemon->servers),
+				   EV_READ | EV_PERSIST | EV_ET, daemon_on_put, daemon);
 	daemon->on_hup = evsignal_new(daemon->base, SIGHUP, daemon_on_hup, daemon);
 	daemon->on_int = evsignal_new(daemon->base, SIGINT, daemon_on_end, daemon);
 	daemon->on_term = evsignal_new(daemon->base, SIGTERM, daemon_on_end, daemon);

@@ -28,7 +28,8 @@ struct target {
 	uint64_t seed, round;
 	unsigned failures; /* in a row */
 	bool is_under_way, was_started;
-	int64_t base_ns;            /* the last round's due time */
+	int64_t base_ns;            /* the last round's place in the grid */
+	int64_t slot_ns;            /* the next round's place in the grid */
 	int64_t due_ns, started_ns; /* CLOCK_MONOTONIC */
 	int64_t wake_ns;            /* when something is to be done about it */
 	size_t place;               /* in the heap */
@@ -163,11 +164,22 @@ int64_t poller_schedule_phase(uint64_t seed, int64_t interval_ns);
  */
 int64_t poller_schedule_interval(int64_t interval_ns, unsigned failures);
 
-/** The interval to the next round, 5 % more or less. */
-int64_t poller_schedule_step(uint64_t seed, uint64_t round, int64_t interval_ns);
+/**
+ * How far a round starts from its place in the target's grid: a fortieth of the interval more or
+ * less, so that two starts are 0.95 to 1.05 intervals apart; a target keeps the same places for
+ * ever, and so as many rounds as its interval says.
+ */
+int64_t poller_schedule_jitter(uint64_t seed, uint64_t round, int64_t interval_ns);
 
-/** Set when the target is due next, from base_ns and its failures; past due times are left out. */
+/** Set when the target is due next, from base_ns and its failures. Times that are past are left
+ * out, in steps of the interval: after the thread was held up targets are spread as before. */
 void poller_schedule_next(struct target *target, int64_t interval_ns, int64_t now_ns);
+
+/**
+ * Targets are started in batches, so that thousands do not wake the thread one by one: the time of
+ * the batch to which at_ns belongs. Batches are a 512th of the interval apart, but 1 to 4 ms.
+ */
+int64_t poller_schedule_batch(int64_t at_ns, int64_t interval_ns);
 
 /** Add a target; there is room. */
 void poller_schedule_push(struct target_heap *heap, struct target *target);

@@ -113,6 +113,7 @@ static void inherit(struct target *target, const struct target *old)
 	target->failures = old->failures;
 	target->round = old->round;
 	target->base_ns = old->base_ns;
+	target->slot_ns = old->slot_ns;
 	target->due_ns = old->due_ns;
 	if (old->is_under_way && old->target.deadline_ns > target->due_ns)
 		target->due_ns = old->target.deadline_ns;
@@ -129,7 +130,8 @@ void poller_round_start(struct source *source, const struct source *old, int64_t
 		if (keeps_times)
 			before = poller_source_target(old, target->name, target->target.is_shared);
 		target->base_ns = now_ns;
-		target->due_ns = now_ns + poller_schedule_phase(target->seed, source->interval_ns);
+		target->slot_ns = now_ns + poller_schedule_phase(target->seed, source->interval_ns);
+		target->due_ns = target->slot_ns;
 		if (are_equal(target, before))
 			inherit(target, before);
 		poller_schedule_push(&source->heap, target);
@@ -172,13 +174,21 @@ static void start(struct source *source, struct target *target, int64_t now_ns)
 	source->shared_poll += target->target.is_shared;
 }
 
+/** When the first target wants something; INT64_MAX: none does. */
+static int64_t first_ns(const struct source *source)
+{
+	if (source->heap.n == 0)
+		return INT64_MAX;
+	return poller_schedule_batch(source->heap.at[0]->wake_ns, source->interval_ns);
+}
+
 /** Fail what is overdue, fill source->due with what is due. Returns how many. */
 static size_t gather(struct source *source, int64_t now_ns, uint64_t *skipped)
 {
 	struct target_heap *const heap = &source->heap;
 	size_t n = 0;
 
-	while (heap->n > 0 && heap->at[0]->wake_ns <= now_ns) {
+	while (first_ns(source) <= now_ns) {
 		struct target *const target = heap->at[0];
 
 		if (target->is_under_way &&
@@ -195,7 +205,7 @@ static size_t gather(struct source *source, int64_t now_ns, uint64_t *skipped)
 			source->due[n++] = &target->target;
 		}
 		target->round++;
-		target->base_ns = target->due_ns;
+		target->base_ns = target->slot_ns;
 		poller_schedule_next(target, source->interval_ns, now_ns);
 		poller_schedule_place(heap, target);
 	}
@@ -245,7 +255,7 @@ int64_t poller_round_visit(struct poll_thread *thread, struct source *source, in
 {
 	uint64_t skipped = 0;
 	const size_t n = gather(source, now_ns, &skipped);
-	int64_t wake_ns;
+	int64_t wake_ns, due_ns;
 
 	if (n > 0 || skipped > 0) {
 		pthread_mutex_lock(&source->poller->lock);
@@ -260,7 +270,6 @@ int64_t poller_round_visit(struct poll_thread *thread, struct source *source, in
 	wake_ns = source->next_ns;
 	if (source->rest_until_ns > now_ns && source->rest_until_ns < wake_ns)
 		wake_ns = source->rest_until_ns;
-	if (source->heap.n > 0 && source->heap.at[0]->wake_ns < wake_ns)
-		wake_ns = source->heap.at[0]->wake_ns;
-	return wake_ns;
+	due_ns = first_ns(source);
+	return due_ns < wake_ns ? due_ns : wake_ns;
 }

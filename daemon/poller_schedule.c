@@ -36,24 +36,36 @@ int64_t poller_schedule_interval(int64_t interval_ns, unsigned failures)
 	return ns > interval_ns ? ns : interval_ns;
 }
 
-int64_t poller_schedule_step(uint64_t seed, uint64_t round, int64_t interval_ns)
+int64_t poller_schedule_jitter(uint64_t seed, uint64_t round, int64_t interval_ns)
 {
-	const double factor = 0.95 + 0.1 * fraction(cr_mix64(seed + round));
-
-	return (int64_t)(factor * (double)interval_ns);
+	return (int64_t)((0.05 * fraction(cr_mix64(seed + round)) - 0.025) * (double)interval_ns);
 }
 
 void poller_schedule_next(struct target *target, int64_t interval_ns, int64_t now_ns)
 {
-	int64_t step_ns =
-		poller_schedule_step(target->seed, target->round,
-				     poller_schedule_interval(interval_ns, target->failures));
+	const int64_t wait_ns = poller_schedule_interval(interval_ns, target->failures);
+	const int64_t jitter_ns = poller_schedule_jitter(target->seed, target->round, interval_ns);
+	int64_t slot_ns = target->base_ns + wait_ns;
 
-	if (step_ns < CLOCK_MS)
-		step_ns = CLOCK_MS;
-	if (target->base_ns + step_ns <= now_ns)
-		target->base_ns = now_ns;
-	target->due_ns = target->base_ns + step_ns;
+	if (slot_ns + jitter_ns <= now_ns)
+		slot_ns += ((now_ns - slot_ns - jitter_ns) / interval_ns + 1) * interval_ns;
+	target->slot_ns = slot_ns;
+	target->due_ns = slot_ns + jitter_ns;
+	if (target->due_ns < now_ns + CLOCK_MS)
+		target->due_ns = now_ns + CLOCK_MS;
+}
+
+int64_t poller_schedule_batch(int64_t at_ns, int64_t interval_ns)
+{
+	int64_t apart_ns = interval_ns / 512;
+
+	if (apart_ns < CLOCK_MS)
+		apart_ns = CLOCK_MS;
+	if (apart_ns > 4 * CLOCK_MS)
+		apart_ns = 4 * CLOCK_MS;
+	if (at_ns > INT64_MAX - apart_ns)
+		return INT64_MAX;
+	return (at_ns + apart_ns - 1) / apart_ns * apart_ns;
 }
 
 static void put_at(struct target_heap *heap, size_t place, struct target *target)

@@ -227,7 +227,7 @@ static void nap(struct poll_thread *thread, int64_t wake_ns)
 			(struct pollfd){ .fd = source->rest_until_ns > now_ns ? -1 : source->fd,
 					 .events = POLLIN };
 
-	/* Whole milliseconds: thousands of targets are started a handful at a time. */
+	/* Whole milliseconds: what collectors wait for is handled a handful at a time, too. */
 	if (wake_ns > now_ns && wake_ns < INT64_MAX - CLOCK_MS)
 		wake_ns = (wake_ns / CLOCK_MS + 1) * CLOCK_MS;
 	wake_ns = wake_ns > now_ns ? wake_ns - now_ns : 0;

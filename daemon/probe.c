@@ -1,6 +1,7 @@
 /* probe.c - finds the source and its target, gets answers, and has them read and shown. */
 #include "probe_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -130,6 +131,7 @@ static int find_request(struct attempt *attempt)
 	char names[300], *end;
 	size_t number;
 
+	assert(language != NULL);
 	attempt->request = ALL_REQUESTS;
 	list_requests(language, names, sizeof names);
 	if (name == NULL && (attempt->options->replay == NULL || language->n_requests == 1)) {
@@ -311,6 +313,7 @@ static int run(struct attempt *attempt, const char *path)
 	status = attempt->options->replay != NULL ? replay(attempt) : ask(attempt, path);
 	if (status >= 0)
 		return status;
+	assert(attempt->sample != NULL); /* without a language ask() has ended it */
 	rc = source_end(attempt->sample, attempt->target.is_shared ? NULL : attempt->target.name);
 	probe_show_sample(&attempt->page, attempt->sample, rc);
 	return attempt->sample->n_found > 0 ? EXIT_SUCCESS : EXIT_FAILURE;

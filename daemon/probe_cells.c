@@ -54,7 +54,7 @@ static char *read_oid(char *at, struct object *object)
 	return NULL;
 }
 
-static void set_text(struct source_cell *cell, char *text, size_t len)
+static void set_text(struct source_cell *cell, const char *text, size_t len)
 {
 	*cell = (struct source_cell){ .kind = SOURCE_CELL_TEXT, .text = text, .len = len };
 }
@@ -85,7 +85,7 @@ static void set_hex(struct source_cell *cell, char *text)
 	set_text(cell, text, (size_t)(to - text));
 }
 
-static void set_quoted(struct source_cell *cell, char *text)
+static void set_quoted(struct source_cell *cell, const char *text)
 {
 	size_t len = strlen(text);
 

@@ -18,9 +18,12 @@ struct publisher {
 	bool is_smooth_old;         /* it knows another configuration */
 	struct image_header **seen; /* by service: asked with smoothed metrics; NULL: as it is */
 	struct image_header *published;
-	bool is_held;    /* nothing is published yet */
-	bool again;      /* something changed while a round was running */
-	int64_t cost_ns; /* of the last publish */
+	uint64_t asked_seq, published_seq; /* see servers_scan() */
+	bool has_base;                     /* published is of this configuration */
+	bool is_held;                      /* nothing is published yet */
+	bool again;                        /* something changed while a round was running */
+	int64_t cost_ns; /* of the last round: asking and publishing, not waiting */
+	int64_t asked_cost_ns;
 	uint64_t prepare;
 	uint64_t complained; /* generation of the last failure that was logged, + 1 */
 };
@@ -35,8 +38,11 @@ static struct seats *publisher_seats(const struct publisher *publisher)
 	return *publisher->context.seats;
 }
 
-static struct image_header *publisher_build(struct publisher *publisher, uint32_t *instance)
+/* The newest image is the base of the next one. */
+static struct image_header *publisher_build(struct publisher *publisher, uint32_t *instance,
+					    uint64_t *seq)
 {
+	const bool from_asked = publisher->asked != NULL;
 	const struct assemble in = {
 		.config = publisher_config(publisher),
 		.servers = publisher->context.servers,
@@ -47,6 +53,11 @@ static struct image_header *publisher_build(struct publisher *publisher, uint32_
 		.generation = snapshot_generation(publisher->context.writer) + 1,
 		.prepare = publisher->prepare,
 		.with_coming = publisher->prepare != 0,
+		.base = from_asked            ? publisher->asked
+			: publisher->has_base ? publisher->published
+					      : NULL,
+		.base_seq = from_asked ? publisher->asked_seq : publisher->published_seq,
+		.seq = seq,
 	};
 
 	return assemble(&in, instance);
@@ -57,7 +68,8 @@ static struct image_header *publisher_build(struct publisher *publisher, uint32_
 static int publisher_publish(struct publisher *publisher, struct err *err)
 {
 	const int64_t began_ns = clock_now_ns();
-	struct image_header *image = publisher_build(publisher, NULL);
+	uint64_t seq = 0;
+	struct image_header *image = publisher_build(publisher, NULL, &seq);
 
 	if (image == NULL) {
 		err_set(err, -ENOMEM, "no memory for the image");
@@ -73,7 +85,9 @@ static int publisher_publish(struct publisher *publisher, struct err *err)
 	}
 	free(publisher->published);
 	publisher->published = image;
-	publisher->cost_ns = clock_now_ns() - began_ns;
+	publisher->published_seq = seq;
+	publisher->has_base = true;
+	publisher->cost_ns = publisher->asked_cost_ns + clock_now_ns() - began_ns;
 	return 0;
 }
 
@@ -110,8 +124,8 @@ static void publisher_end_round(struct publisher *publisher)
 {
 	struct err err = { 0 };
 
-	publisher_forget_round(publisher);
 	(void)publisher_publish(publisher, &err); /* it has logged why */
+	publisher_forget_round(publisher);
 	if (publisher->again)
 		publisher_run(publisher);
 }
@@ -161,14 +175,18 @@ static void publisher_ask(struct publisher *publisher, size_t seat)
 void publisher_run(struct publisher *publisher)
 {
 	const size_t n = publisher_seats(publisher)->n;
+	const int64_t began_ns = clock_now_ns();
 
 	publisher->again = publisher->asked != NULL;
 	if (publisher->again || publisher->is_held)
 		return;
 	evtimer_del(publisher->debounce);
+	/* Not before: thousands of puts would be as many wake-ups. */
+	servers_clear(publisher->context.servers);
 	publisher->instance = calloc(2 * n + 1, sizeof *publisher->instance);
 	if (publisher->instance != NULL)
-		publisher->asked = publisher_build(publisher, publisher->instance);
+		publisher->asked =
+			publisher_build(publisher, publisher->instance, &publisher->asked_seq);
 	if (publisher->asked == NULL) {
 		log_error("state not published", "error=\"no memory for the image\"");
 		publisher_forget_round(publisher);
@@ -177,6 +195,7 @@ void publisher_run(struct publisher *publisher)
 	publisher_smooth(publisher);
 	for (size_t i = 0; i < n; i++)
 		publisher_ask(publisher, i);
+	publisher->asked_cost_ns = clock_now_ns() - began_ns;
 	if (!publisher_waits(publisher))
 		publisher_end_round(publisher);
 }
@@ -250,13 +269,19 @@ static void publisher_due(evutil_socket_t fd, short what, void *arg)
 	publisher_run(arg);
 }
 
+int64_t publisher_pause_ns(int64_t cost_ns)
+{
+	const int64_t pause_ns = cost_ns * PUBLISHER_SHARE;
+
+	if (pause_ns > PUBLISHER_PAUSE_MS * CLOCK_MS)
+		return PUBLISHER_PAUSE_MS * CLOCK_MS;
+	return pause_ns > PUBLISHER_DEBOUNCE_MS * CLOCK_MS ? pause_ns
+							   : PUBLISHER_DEBOUNCE_MS * CLOCK_MS;
+}
+
 void publisher_touch(struct publisher *publisher)
 {
-	/* with many servers a round costs milliseconds: it may take a quarter of the time, not all
-	 * of it */
-	const int64_t pause_ns = publisher->cost_ns * 4 > PUBLISHER_DEBOUNCE_MS * CLOCK_MS
-					 ? publisher->cost_ns * 4
-					 : PUBLISHER_DEBOUNCE_MS * CLOCK_MS;
+	const int64_t pause_ns = publisher_pause_ns(publisher->cost_ns);
 	const struct timeval tv = { .tv_sec = pause_ns / CLOCK_S,
 				    .tv_usec = pause_ns % CLOCK_S / CLOCK_US };
 
@@ -286,6 +311,7 @@ void publisher_reset(struct publisher *publisher)
 	}
 	publisher_forget_round(publisher);
 	publisher->again = false;
+	publisher->has_base = false;
 	publisher->is_smooth_old = true;
 }
 

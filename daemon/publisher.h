@@ -11,7 +11,9 @@
 
 #define PUBLISHER_DEBOUNCE_MS                                                                      \
 	20 /* after the first put of a round: the others are then usually there */
-#define PUBLISHER_TICK_MS 500L /* a publish at least that often: ages and fresh_until move on */
+#define PUBLISHER_SHARE    50   /* with many servers rounds take one part in so many of the time */
+#define PUBLISHER_PAUSE_MS 250  /* but never wait longer than this, however long a round took */
+#define PUBLISHER_TICK_MS  500L /* a publish at least that often: ages and fresh_until move on */
 
 struct publisher;
 struct smooth;
@@ -30,8 +32,12 @@ struct publisher_context {
 struct publisher *publisher_new(const struct publisher_context *context);
 void publisher_free(struct publisher *publisher);
 
-/** Something was put: publish in PUBLISHER_DEBOUNCE_MS at the latest. [main] */
+/** Something was put: publish soon, see publisher_pause_ns(). [main] */
 void publisher_touch(struct publisher *publisher);
+
+/** How long after the first put the next round begins, if the last one cost this much: the
+ * debounce, or as long as keeps rounds within their share. [any] */
+int64_t publisher_pause_ns(int64_t cost_ns);
 
 /** Publish as soon as the rankers have answered. [main] */
 void publisher_run(struct publisher *publisher);

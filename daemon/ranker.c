@@ -97,6 +97,8 @@ static int ranker_spawn(const struct ranker_load *load, int sock, int area, pid_
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, sock, WIRE_SOCKET_FD);
 	posix_spawn_file_actions_adddup2(&actions, area, WIRE_AREA_FD);
+	/* libcurl marks the descriptors that wake its multi handles not as closed on exec. */
+	posix_spawn_file_actions_addclosefrom_np(&actions, WIRE_AREA_FD + 1);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
 	/* a process group of its own: what the plugin forks is ended with it */

@@ -103,6 +103,7 @@ void servers_free(struct servers *servers)
 		server_free(servers->server[i]);
 	free(servers->server);
 	free(servers->by_name);
+	free(servers->changed);
 	for (size_t i = 0; i < servers->n_metrics; i++)
 		free(servers->metric[i]);
 	servers_operator_free(servers->wishes);
@@ -156,12 +157,14 @@ static int64_t longest_turn(const struct config *config)
 
 /** Put the new lists in place and free the servers that are no longer in them. */
 static void take_over(struct servers *servers, const struct config *config, struct server **next,
-		      struct server **by_name)
+		      struct server **by_name, uint64_t *changed)
 {
 	struct server **const old = servers->server, **const old_by_name = servers->by_name;
 	const size_t n_old = servers->n;
 
 	pthread_mutex_lock(&servers->lock);
+	free(servers->changed);
+	servers->changed = changed;
 	servers->server = next;
 	servers->by_name = by_name;
 	servers->n = config->n_servers;
@@ -171,6 +174,8 @@ static void take_over(struct servers *servers, const struct config *config, stru
 		next[i]->wish = servers_operator_get(servers->wishes, next[i]->name);
 		if (next[i]->is_skipped)
 			suspect(servers, next[i]);
+		next[i]->index = i;
+		servers_note_change(servers, next[i]);
 	}
 	pthread_mutex_unlock(&servers->lock);
 
@@ -186,14 +191,15 @@ int servers_configure(struct servers *servers, const struct config *config, stru
 	const size_t n = config->n_servers;
 	struct server **next = calloc(n + 1, sizeof(struct server *));
 	struct server **by_name = calloc(n + 1, sizeof(struct server *));
+	uint64_t *changed = calloc(n + 1, sizeof *changed);
 	bool *is_kept = calloc(n + 1, sizeof *is_kept);
 
-	if (next == NULL || by_name == NULL || is_kept == NULL ||
+	if (next == NULL || by_name == NULL || changed == NULL || is_kept == NULL ||
 	    !gather(servers, config, next, is_kept))
 		goto no_memory;
 	memcpy(by_name, next, n * sizeof(struct server *));
 	qsort(by_name, n, sizeof(struct server *), compare_names);
-	take_over(servers, config, next, by_name);
+	take_over(servers, config, next, by_name, changed);
 	free(is_kept);
 	return 0;
 
@@ -203,6 +209,7 @@ no_memory:
 			server_free(next[i]);
 	free(next);
 	free(by_name);
+	free(changed);
 	free(is_kept);
 	return err_set(err, -ENOMEM, "out of memory for %zu servers", n);
 }
@@ -284,6 +291,8 @@ void servers_polled(struct servers *servers, const char *server, const char *err
 		is_cleared = error == NULL && clear(found);
 	}
 	if (is_cleared)
+		servers_note_change(servers, found);
+	if (is_cleared)
 		servers_unlock_and_ring(servers);
 	else
 		pthread_mutex_unlock(&servers->lock);
@@ -307,6 +316,7 @@ void servers_skip(struct servers *servers, const char *server, const char *text)
 		return;
 	}
 	mark(found, text == NULL ? "" : text);
+	servers_note_change(servers, found);
 	servers_unlock_and_ring(servers);
 }
 
@@ -319,6 +329,7 @@ void servers_suspect(struct servers *servers, const char *server, const char *te
 	if (found != NULL && !found->is_admin && !found->is_skipped) {
 		mark(found, text);
 		suspect(servers, found);
+		servers_note_change(servers, found);
 	}
 	pthread_mutex_unlock(&servers->lock);
 }
@@ -363,6 +374,7 @@ static int wish_for(struct servers *servers, struct server *server, const struct
 		return rc;
 	pthread_mutex_lock(&servers->lock);
 	server->wish = *wish;
+	servers_note_change(servers, server);
 	pthread_mutex_unlock(&servers->lock);
 	return 0;
 }

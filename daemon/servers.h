@@ -61,7 +61,8 @@ int servers_configure(struct servers *servers, const struct config *config, stru
  * server skipped; servers_clear() makes it ready for the next batch. [main] */
 int servers_fd(const struct servers *servers);
 
-/** The main loop has seen servers_fd() and is going to read what was put. [main] */
+/** What was put is going to be read: servers_fd() becomes readable again with the next put. Until
+ * then thousands of puts are one event. [main] */
 void servers_clear(struct servers *servers);
 
 /** Index of a metric by name, made if new (those of the derivations are always there); -ENOSPC past
@@ -109,6 +110,27 @@ int servers_weight(struct servers *servers, const char *server, uint32_t weight,
 
 /** How many servers are configured (admin ones included), in the configuration's order. [main] */
 size_t servers_count(struct servers *servers);
+
+/** What an image says of a server. */
+struct servers_brief {
+	const char *name, *address;
+	bool is_drained, is_skipped;
+	uint32_t weight;         /* the operator's if set, else the configuration's */
+	size_t n;                /* of value and taken_ns: as many metrics as there are */
+	const double *value;     /* as in struct servers_entry */
+	const int64_t *taken_ns; /* as in struct servers_entry */
+};
+
+typedef void servers_scan_fn(void *arg, size_t index, const struct servers_brief *brief);
+
+/**
+ * Show fn the servers that have changed after since (0: all of them), in the configuration's order,
+ * with the first n_metrics metrics; brief until it returns. fn is called under the lock: it is
+ * quick, and calls nothing from here. Returns what to give as since for what changes from now on,
+ * as long as the configuration stays. [main]
+ */
+uint64_t servers_scan(struct servers *servers, size_t n_metrics, uint64_t since,
+		      servers_scan_fn *fn, void *arg);
 
 /**
  * Copy one server's state, derived metrics filled in (derive.h).

@@ -32,13 +32,13 @@ const char *servers_metric_name(struct servers *servers, size_t metric)
 	return name;
 }
 
-static void copy_samples(const struct server *server, struct servers_entry *out)
+static void copy_samples(const struct server *server, double *value, int64_t *taken_ns, size_t n)
 {
-	for (size_t i = 0; i < SERVERS_METRICS_MAX; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const bool is_known = i < server->n_samples;
 
-		out->value[i] = is_known ? server->sample[i].value : NAN;
-		out->taken_ns[i] = is_known ? server->sample[i].taken_ns : 0;
+		value[i] = is_known ? server->sample[i].value : NAN;
+		taken_ns[i] = is_known ? server->sample[i].taken_ns : 0;
 	}
 }
 
@@ -59,7 +59,51 @@ static void copy_server(const struct server *server, struct servers_entry *out)
 	out->failures = server->failures;
 	(void)text_copy(out->error, sizeof out->error, server->error);
 	out->good_ns = server->good_ns;
-	copy_samples(server, out);
+	copy_samples(server, out->value, out->taken_ns, SERVERS_METRICS_MAX);
+}
+
+#define SCAN_BATCH 64 /* servers looked at before collectors may put again */
+
+/** Under the lock. */
+static void show(const struct server *server, size_t n_metrics, servers_scan_fn *fn, void *arg)
+{
+	double value[SERVERS_METRICS_MAX];
+	int64_t taken_ns[SERVERS_METRICS_MAX];
+	const struct servers_brief brief = {
+		.name = server->name,
+		.address = server->address,
+		.is_skipped = server->is_skipped,
+		.is_drained = server->wish.is_drained,
+		.weight = server->wish.weight_is_set ? server->wish.weight : server->weight,
+		.n = n_metrics,
+		.value = value,
+		.taken_ns = taken_ns,
+	};
+
+	copy_samples(server, value, taken_ns, n_metrics > HEAP_COUNT ? n_metrics : HEAP_COUNT);
+	(void)derive(value, taken_ns, NULL);
+	fn(arg, server->index, &brief);
+}
+
+uint64_t servers_scan(struct servers *servers, size_t n_metrics, uint64_t since,
+		      servers_scan_fn *fn, void *arg)
+{
+	size_t n_shown = 0;
+	uint64_t seq;
+
+	pthread_mutex_lock(&servers->lock);
+	seq = servers->seq;
+	for (size_t i = 0; i < servers->n; i++) {
+		if (servers->changed[i] <= since)
+			continue;
+		show(servers->server[i], n_metrics, fn, arg);
+		if (++n_shown % SCAN_BATCH != 0)
+			continue;
+		pthread_mutex_unlock(&servers->lock);
+		pthread_mutex_lock(&servers->lock);
+	}
+	pthread_mutex_unlock(&servers->lock);
+	return seq;
 }
 
 bool servers_get(struct servers *servers, size_t index, struct servers_entry *out)

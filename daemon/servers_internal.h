@@ -16,21 +16,24 @@ struct sample {
 
 /** What is known of one server. */
 struct server {
-	char name[64], address[128];
-	bool is_admin, is_skipped;
-	bool is_suspected; /* skipped on hearsay: it is polled, and cleared if it turns out good */
-	int64_t trust_ns;  /* from when on a good poll clears it */
-	char skip_text[160];
-	uint32_t weight; /* the configuration's */
-	struct servers_wish wish;
+	/* What every image needs comes first: with thousands of servers memory is what it waits
+	 * for. */
 	struct sample *sample; /* by metric; those past n_samples were never measured */
 	size_t n_samples;
+	uint32_t weight; /* the configuration's */
+	bool is_admin, is_skipped;
+	bool is_suspected; /* skipped on hearsay: it is polled, and cleared if it turns out good */
+	struct servers_wish wish;
+	char name[64], address[128];
+	size_t index;     /* in the configuration's order */
+	int64_t trust_ns; /* from when on a good poll clears it */
 	uint64_t rejected[SERVERS_REJECTS];
 	struct servers_rejected *reject; /* by source */
 	size_t n_rejects;
 	uint64_t polls, failures;
-	char error[160];
 	int64_t good_ns;
+	char error[160];
+	char skip_text[160];
 };
 
 /** All servers. */
@@ -42,6 +45,8 @@ struct servers {
 	struct server **server;
 	size_t n;
 	struct server **by_name; /* the same, sorted */
+	uint64_t seq;            /* counts changes that an image shows */
+	uint64_t *changed;       /* by index: seq of the last one */
 	int64_t turn_ns; /* in which every source polls each of its servers, and has its answer */
 	char *metric[SERVERS_METRICS_MAX];
 	size_t n_metrics;
@@ -53,5 +58,11 @@ struct server *servers_find(const struct servers *servers, const char *name);
 
 /** Unlocks, and tells the main loop unless it has been told already. */
 void servers_unlock_and_ring(struct servers *servers);
+
+/** The next image says something else of server. Under the lock. */
+static inline void servers_note_change(struct servers *servers, const struct server *server)
+{
+	servers->changed[server->index] = ++servers->seq;
+}
 
 #endif

@@ -124,6 +124,7 @@ static int put(struct servers *servers, const struct arrival *arrival)
 	if (known->taken_ns > sample.taken_ns)
 		return 0;
 	*known = sample;
+	servers_note_change(servers, server);
 	return 1;
 }
 

@@ -171,8 +171,15 @@ Test(assemble, who_is_coming_is_in_it_only_while_a_swap_is_prepared)
 	cr_expect_eq(index[6 + ORDERS_ROUTER], IMAGE_NONE);
 	free(image);
 	in = (struct assemble){
-		&scene_config, scene.servers, scene.counters, scene.roster, scene.seats, 1, 6, 77,
-		true
+		.config = &scene_config,
+		.servers = scene.servers,
+		.counters = scene.counters,
+		.roster = scene.roster,
+		.seats = scene.seats,
+		.now_ns = 1,
+		.generation = 6,
+		.prepare = 77,
+		.with_coming = true,
 	};
 	image = assemble(&in, index);
 	cr_assert_eq(image_check(image, image->bytes, NULL), 0);
@@ -436,5 +443,55 @@ Test(roster, no_new_name_gets_the_line_of_a_server_that_comes_later_in_the_same_
 	cr_expect_eq(roster->server_line[0], 1u, "ms2's, which is in no configuration");
 	cr_expect_eq(roster->server_line[1], 2u);
 	roster_free(roster);
+	daemon_scene_close(&scene);
+}
+
+Test(assemble, what_has_changed_since_the_base_is_new_and_all_else_is_the_same)
+{
+	static const int64_t taken_ns[] = { 1000, 2000 };
+	struct daemon_scene scene;
+	uint32_t index[12];
+	uint64_t seq = 0, later = 0;
+	struct assemble in;
+	struct image_header *base, *next, *whole;
+	int metric;
+
+	daemon_scene_open(&scene);
+	scene_seat_all(&scene);
+	metric = servers_metric(scene.servers, "jvm_heap_size_bytes");
+	servers_put(scene.servers, "ms1", metric, 100, taken_ns[0]);
+	servers_put(scene.servers, "ms2", metric, 200, taken_ns[0]);
+	in = (struct assemble){
+		.config = &scene_config,
+		.servers = scene.servers,
+		.counters = scene.counters,
+		.roster = scene.roster,
+		.seats = scene.seats,
+		.seq = &seq,
+	};
+	base = assemble(&in, index);
+	/* what the base says of ms1 is not looked up again: a mark shows it */
+	((struct image_server *)image_edit(base, base->server))[0].weight = 77;
+	servers_put(scene.servers, "ms2", metric, 300, taken_ns[1]);
+	cr_assert_eq(servers_drain(scene.servers, "ms3", true, NULL), 0);
+	in.base = base;
+	in.base_seq = seq;
+	in.seq = &later;
+	next = assemble(&in, index);
+	cr_assert_eq(image_check(next, next->bytes, NULL), 0);
+	cr_expect_gt(later, seq);
+	cr_expect_eq(image_servers(next)[0].weight, 77u);
+	cr_expect_eq(image_values(next, (size_t)metric)[0], 100);
+	cr_expect_eq(image_values(next, (size_t)metric)[1], 300);
+	cr_expect_eq(image_taken(next, (size_t)metric)[1], 2000);
+	cr_expect_eq(image_servers(next)[2].flags, (uint32_t)IMAGE_DRAINED);
+	/* with one more metric there is nothing to copy from */
+	(void)servers_metric(scene.servers, "one_more");
+	whole = assemble(&in, index);
+	cr_expect_neq(image_servers(whole)[0].weight, 77u);
+	cr_expect_eq(image_values(whole, (size_t)metric)[1], 300);
+	free(base);
+	free(next);
+	free(whole);
 	daemon_scene_close(&scene);
 }

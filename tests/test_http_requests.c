@@ -277,3 +277,32 @@ Test(http_requests, tell_the_log_once_when_values_go_bad_and_once_when_they_are_
 	expect_good(poll_once(target));
 	cr_expect(collector_host_logged(host, "all values are good again target=ms1"));
 }
+
+/* Handles are shared by targets that are polled one after the other. */
+Test(http_requests, asks_each_target_for_its_own_page_with_a_handle_that_served_another)
+{
+	static const char *const settings[] = { "profile=jolokia", "max_inflight=1", NULL };
+	struct fake_http *other = fake_http_new();
+	char head[8192], expected[64];
+	int first, second;
+
+	cr_assert(other);
+	fake_http_page(other, "404 Not Found", "", "");
+	open_host(settings);
+	first = collector_host_add(host, "ms1", fake_http_url(web), false);
+	second = collector_host_add(host, "ms2", fake_http_url(other), false);
+	for (int round = 1; round <= 2; round++) {
+		cr_assert_eq(collector_host_poll(host, 5000 * CH_MS, 20000 * CH_MS), 0);
+		expect_failed(collector_host_last(host, first), CR_REPLY, "404");
+		expect_failed(collector_host_last(host, second), CR_REPLY, "404");
+		cr_expect_eq(fake_http_requests(web), round);
+		cr_expect_eq(fake_http_requests(other), round);
+	}
+	snprintf(expected, sizeof expected, "Host: %s\r\n", fake_http_url(web) + strlen("http://"));
+	cr_expect(was_asked(expected));
+	snprintf(expected, sizeof expected, "Host: %s\r\n",
+		 fake_http_url(other) + strlen("http://"));
+	cr_expect(strstr(fake_http_request(other, head, sizeof head), expected));
+	cr_expect_eq(fake_http_connections(web), 1);
+	fake_http_free(other);
+}

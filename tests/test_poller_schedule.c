@@ -59,39 +59,141 @@ Test(poller_schedule, backs_off_from_the_third_failure_on)
 			     cases[i].expected_ns, "case %zu", i);
 }
 
-Test(poller_schedule, varies_the_interval_by_five_percent_and_repeatably)
+Test(poller_schedule, moves_a_round_by_a_fortieth_at_most_and_repeatably)
 {
-	static const int64_t expected_ns[] = { 2000807110, 1925191173, 1946452234, 2034741974 };
+	static const int64_t expected_ns[] = { 403555, -37404413, -26773882, 17370987 };
 	int64_t sum_ns = 0;
 
 	for (uint64_t i = 0; i < 4; i++)
-		cr_expect_eq(poller_schedule_step(42, i, 2 * CLOCK_S), expected_ns[i]);
+		cr_expect_eq(poller_schedule_jitter(42, i, 2 * CLOCK_S), expected_ns[i], "%ld",
+			     (long)poller_schedule_jitter(42, i, 2 * CLOCK_S));
 	for (uint64_t i = 0; i < 10000; i++) {
-		const int64_t step_ns = poller_schedule_step(42, i, 2 * CLOCK_S);
+		const int64_t jitter_ns = poller_schedule_jitter(42, i, 2 * CLOCK_S);
 
-		cr_assert(step_ns >= 1900000000 && step_ns <= 2100000000);
-		sum_ns += step_ns / 10000;
+		cr_assert(jitter_ns >= -50000000 && jitter_ns <= 50000000);
+		sum_ns += jitter_ns / 10000;
 	}
-	cr_expect(sum_ns > 1990000000 && sum_ns < 2010000000, "mean %ld", (long)sum_ns);
+	cr_expect(sum_ns > -1000000 && sum_ns < 1000000, "mean %ld", (long)sum_ns);
 }
 
-Test(poller_schedule, counts_from_the_due_time_and_leaves_out_what_is_past)
+Test(poller_schedule, counts_from_the_grid_and_leaves_out_what_is_past)
 {
+	const int64_t jitter_ns = poller_schedule_jitter(42, 0, 2 * CLOCK_S);
 	struct target target = { .seed = 42, .base_ns = 10 * CLOCK_S };
 
 	/* Started a little late: the next start is not. */
 	poller_schedule_next(&target, 2 * CLOCK_S, 10 * CLOCK_S + 300 * CLOCK_MS);
-	cr_expect_eq(target.due_ns, 10 * CLOCK_S + 2000807110);
-	/* The thread was held up for a minute: one start, not thirty. */
-	poller_schedule_next(&target, 2 * CLOCK_S, 70 * CLOCK_S);
-	cr_expect_eq(target.due_ns, 70 * CLOCK_S + 2000807110);
-	/* Three failures: the double. A good answer: back to the interval. */
+	cr_expect_eq(target.slot_ns, 12 * CLOCK_S);
+	cr_expect_eq(target.due_ns, 12 * CLOCK_S + jitter_ns);
+	/* The thread was held up for a minute: one start, not thirty, and at its usual place. */
+	poller_schedule_next(&target, 2 * CLOCK_S, 71 * CLOCK_S);
+	cr_expect_eq(target.slot_ns, 72 * CLOCK_S);
+	cr_expect_eq(target.due_ns, 72 * CLOCK_S + jitter_ns);
+	/* Three failures: the double, moved by no more than before. */
+	target.base_ns = 70 * CLOCK_S;
 	target.failures = 3;
 	poller_schedule_next(&target, 2 * CLOCK_S, 70 * CLOCK_S);
-	cr_expect_eq(target.due_ns, 70 * CLOCK_S + 4001614221);
+	cr_expect_eq(target.due_ns, 74 * CLOCK_S + jitter_ns);
+	/* A good answer: at once back to the interval, from the round that was answered. */
 	target.failures = 0;
-	poller_schedule_next(&target, 2 * CLOCK_S, 70 * CLOCK_S);
-	cr_expect_eq(target.due_ns, 70 * CLOCK_S + 2000807110);
+	poller_schedule_next(&target, 2 * CLOCK_S, 70 * CLOCK_S + 400 * CLOCK_MS);
+	cr_expect_eq(target.due_ns, 72 * CLOCK_S + jitter_ns);
+}
+
+Test(poller_schedule, starts_in_batches_of_a_few_milliseconds)
+{
+	cr_expect_eq(poller_schedule_batch(10 * CLOCK_MS, 50 * CLOCK_MS), 10 * CLOCK_MS);
+	cr_expect_eq(poller_schedule_batch(10 * CLOCK_MS + 1, 50 * CLOCK_MS), 11 * CLOCK_MS);
+	cr_expect_eq(poller_schedule_batch(10 * CLOCK_MS, 1024 * CLOCK_MS), 10 * CLOCK_MS);
+	cr_expect_eq(poller_schedule_batch(10 * CLOCK_MS + 1, 1024 * CLOCK_MS), 12 * CLOCK_MS);
+	cr_expect_eq(poller_schedule_batch(10 * CLOCK_MS, 60 * CLOCK_S), 12 * CLOCK_MS);
+	cr_expect_eq(poller_schedule_batch(INT64_MAX, CLOCK_S), INT64_MAX);
+}
+
+/* Virtual time: what a thread does with its targets, all answering at once. */
+enum { VIRTUAL_TARGETS = 1000 };
+
+struct virtual_thread {
+	struct target target[VIRTUAL_TARGETS];
+	struct target *at[VIRTUAL_TARGETS];
+	struct target_heap heap;
+	int64_t shortest_ns, longest_ns;
+	int bin[20]; /* starts by place in the interval */
+};
+
+static struct virtual_thread *virtual_new(int64_t interval_ns)
+{
+	struct virtual_thread *thread = calloc(1, sizeof *thread);
+	char name[16];
+
+	thread->heap.at = thread->at;
+	for (unsigned i = 0; i < VIRTUAL_TARGETS; i++) {
+		struct target *const target = thread->target + i;
+
+		snprintf(name, sizeof name, "ms%u", i);
+		target->seed = poller_schedule_seed("wls", name);
+		target->slot_ns = CLOCK_S + poller_schedule_phase(target->seed, interval_ns);
+		target->due_ns = target->slot_ns;
+		poller_schedule_push(&thread->heap, target);
+	}
+	thread->shortest_ns = INT64_MAX;
+	return thread;
+}
+
+/** Start what is due up to until_ns, each at its time, or at from_ns if that is later. */
+static void virtual_run(struct virtual_thread *thread, int64_t interval_ns, int64_t from_ns,
+			int64_t until_ns)
+{
+	struct target *target;
+
+	while ((target = thread->heap.at[0])->wake_ns < until_ns) {
+		const int64_t now_ns = target->due_ns > from_ns ? target->due_ns : from_ns;
+		const int64_t since_ns = now_ns - target->started_ns;
+
+		thread->bin[now_ns % interval_ns * 20 / interval_ns]++;
+		if (target->started_ns > 0 && since_ns < thread->shortest_ns)
+			thread->shortest_ns = since_ns;
+		if (target->started_ns > 0 && since_ns > thread->longest_ns)
+			thread->longest_ns = since_ns;
+		target->started_ns = now_ns;
+		target->round++;
+		target->base_ns = target->slot_ns;
+		poller_schedule_next(target, interval_ns, now_ns);
+		poller_schedule_place(&thread->heap, target);
+	}
+}
+
+Test(poller_schedule, neither_drifts_nor_bunches_in_a_thousand_rounds)
+{
+	const int64_t interval_ns = 2 * CLOCK_S;
+	struct virtual_thread *thread = virtual_new(interval_ns);
+
+	virtual_run(thread, interval_ns, 0, 1001 * interval_ns);
+	cr_expect_geq(thread->shortest_ns, 1900000000);
+	cr_expect_leq(thread->longest_ns, 2100000000);
+	for (size_t i = 0; i < VIRTUAL_TARGETS; i++)
+		cr_expect(thread->target[i].round >= 999 && thread->target[i].round <= 1001,
+			  "target %zu had %lu rounds", i, (unsigned long)thread->target[i].round);
+	for (size_t i = 0; i < 20; i++)
+		cr_expect(thread->bin[i] > 35000 && thread->bin[i] < 65000, "%d in bin %zu",
+			  thread->bin[i], i);
+	free(thread);
+}
+
+Test(poller_schedule, spreads_targets_again_after_the_thread_was_held_up)
+{
+	const int64_t interval_ns = 2 * CLOCK_S;
+	struct virtual_thread *thread = virtual_new(interval_ns);
+
+	virtual_run(thread, interval_ns, 0, 20 * CLOCK_S);
+	/* All are due, and each is started once. */
+	virtual_run(thread, interval_ns, 80 * CLOCK_S, 80 * CLOCK_S);
+	memset(thread->bin, 0, sizeof thread->bin);
+	virtual_run(thread, interval_ns, 80 * CLOCK_S, 84 * CLOCK_S);
+	for (size_t i = 0; i < 20; i++)
+		cr_expect(thread->bin[i] > 60 && thread->bin[i] < 150, "%d of 100 in bin %zu",
+			  thread->bin[i], i);
+	free(thread);
 }
 
 Test(poller_schedule, keeps_the_earliest_target_on_top)

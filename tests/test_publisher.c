@@ -354,6 +354,29 @@ Test(publisher, a_touch_starts_a_round_soon_and_many_start_one)
 	cr_expect_eq(at(ORDERS_ROUTER)->ranker->asked, 1u);
 }
 
+Test(publisher, with_many_servers_rounds_take_their_share_of_the_time_and_no_more)
+{
+	cr_expect_eq(publisher_pause_ns(0), 20 * CLOCK_MS);
+	cr_expect_eq(publisher_pause_ns(CLOCK_MS / 4), 20 * CLOCK_MS);
+	cr_expect_eq(publisher_pause_ns(2 * CLOCK_MS), 100 * CLOCK_MS);
+	/* a machine that has other things to do */
+	cr_expect_eq(publisher_pause_ns(100 * CLOCK_MS), 250 * CLOCK_MS);
+}
+
+Test(publisher, a_value_that_comes_between_two_rounds_is_in_the_next_image)
+{
+	const int metric = servers_metric(scene.servers, "jvm_heap_free_bytes");
+
+	publisher_run(publisher);
+	answer_all();
+	for (int i = 1; i <= 3; i++) {
+		cr_assert_eq(servers_put(scene.servers, "ms1", metric, 100 * i, 0), 0);
+		publisher_run(publisher);
+		answer_all();
+		cr_expect_eq(image_values(publisher_image(publisher), (size_t)metric)[0], 100 * i);
+	}
+}
+
 Test(publisher, without_any_touch_there_is_a_round_for_every_tick)
 {
 	cr_expect(asked_in_time(1));

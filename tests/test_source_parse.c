@@ -177,11 +177,27 @@ Test(source_parse, reports_all_faults_at_once)
 	cr_expect_lt(bench_parse(NULL, "{ format: json, pth: /x, method: GETT, fields: { a: /n, "
 				       "busy_threads: { select: n, unit: kib } } }"),
 		     0);
-	cr_expect(strstr(bench_faults, "/pth: unknown key") != NULL);
+	cr_expect(strstr(bench_faults, "/pth: unknown key") != NULL, "%s", bench_faults);
 	cr_expect(strstr(bench_faults, "/method: unknown word") != NULL);
 	cr_expect(strstr(bench_faults, "/fields/a: unknown metric") != NULL);
 	cr_expect(strstr(bench_faults, "/fields/busy_threads/select: selector") != NULL);
 	cr_expect(strstr(bench_faults, "/fields/busy_threads/unit: unit kib") != NULL);
+}
+
+Test(source_parse, looks_into_a_field_whose_metric_is_misspelt)
+{
+	cr_expect_lt(bench_parse(NULL,
+				 "{ format: json, fields: { jvm_heap_usd_bytes: { select: x, unit: "
+				 "MiB } } }"),
+		     0);
+	cr_expect_str_eq(
+		bench_faults,
+		"/fields/jvm_heap_usd_bytes: unknown metric \"jvm_heap_usd_bytes\"; did you "
+		"mean \"jvm_heap_used_bytes\"?\n"
+		"/fields/jvm_heap_usd_bytes/select: selector \"x\", column 1: a JSON pointer "
+		"begins with /, as in /value/used\n"
+		"/fields/jvm_heap_usd_bytes/unit: unknown word \"MiB\"; did you mean "
+		"\"mib\"?\n");
 }
 
 Test(source_parse, refuses_what_is_no_description)

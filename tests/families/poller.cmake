@@ -8,6 +8,7 @@ set(poller daemon/poller.c daemon/poller_callbacks.c daemon/poller_round.c daemo
 	core/option.c core/words.c ${servers})
 set(poller_libs source_yaml source PkgConfig::jansson)
 unit_test(servers SOURCES ${servers} LIBS PkgConfig::jansson)
+unit_test(servers_scan SOURCES ${servers} LIBS PkgConfig::jansson)
 unit_test(servers_put SOURCES ${servers} LIBS PkgConfig::jansson)
 unit_test(servers_operator SOURCES ${servers} LIBS PkgConfig::jansson)
 unit_test(poller SOURCES ${poller} LIBS ${poller_libs})

@@ -59,14 +59,18 @@ check_files()
 		lib*/**/callrouter/plugins.d/{heap_free,sorted,round_robin,random,snmp,http}.so \
 		lib/systemd/system/callrouterd.service lib/sysusers.d/callrouter.conf \
 		share/bash-completion/completions/callrouterctl \
-		share/doc/callrouter/{config.md,README.md,example.c} \
+		share/callrouter/profiles/{jolokia,tomcat-status,weblogic-rest,weblogic-mib}.yaml \
+		share/doc/callrouter/{config.md,sources.md,sources-snmp.md,README.md,example.c} \
 		share/man/man1/callrouterctl.1 share/man/man8/callrouterd.8; do
 		compgen -G "$prefix/$name" >/dev/null || scene_fail "not installed: $name"
 	done
 	grep -q "^ExecStart=$prefix/sbin/callrouterd " "$prefix/lib/systemd/system/callrouterd.service" ||
 		scene_fail "the service does not start the daemon that was installed"
 	quietly "$prefix/bin/callrouterctl" --help
-	scene_ok "programs, library, headers, plugins, manual pages and service are installed"
+	"$prefix/bin/callrouterctl" profile show jolokia |
+		cmp -s - "$prefix/share/callrouter/profiles/jolokia.yaml" ||
+		scene_fail "callrouterctl does not find the installed profiles"
+	scene_ok "programs, library, headers, plugins, profiles, manual pages and service are installed"
 }
 
 # The line that the authors' guide gives, to the letter, in a folder that has nothing but the source.
