@@ -278,9 +278,10 @@ static const char **sort_keys(struct making *making)
 static void add_pair(struct making *making, struct config_pair *pair)
 {
 	struct config_source *source = making->source;
-	struct config_pair *grown =
-		reallocarray(source->options, source->n_options + 1, sizeof *grown);
+	struct config_pair *grown = NULL;
 
+	if (pair->name != NULL) /* else there was no memory for it */
+		grown = reallocarray(source->options, source->n_options + 1, sizeof *grown);
 	if (grown == NULL) {
 		making->reader->is_out_of_memory = true;
 		free(pair->name);

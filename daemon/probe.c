@@ -346,8 +346,8 @@ int probe(const struct config *config, struct catalogue *catalogue,
 	if (attempt.source == NULL)
 		return fail_unknown_source(config, options->source);
 	status = prepare(&attempt);
-	attempt.page = (struct probe_page){ stdout, attempt.source, &attempt.target,
-					    attempt.language, options->is_raw };
+	attempt.page = (struct probe_page){ stdout,          config,           attempt.source,
+					    &attempt.target, attempt.language, options->is_raw };
 	if (status == 0)
 		status = run(&attempt, catalogue_file(catalogue, attempt.source->plugin));
 	source_sample_free(attempt.sample);

@@ -70,6 +70,7 @@ void probe_cells_fini(struct probe_cells *cells);
 /** A page under way. */
 struct probe_page {
 	FILE *out;
+	const struct config *config;
 	const struct config_source *source;
 	const struct probe_target *target;
 	const struct source *language; /* NULL: the plugin does not read the source language */

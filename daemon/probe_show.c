@@ -109,12 +109,23 @@ static void clear_heap(double *heap)
 		heap[i] = NAN;
 }
 
+/* A row of somebody whom the configuration does not have polled here is dropped. */
+static bool is_polled(const struct probe_page *page, const char *row)
+{
+	for (size_t i = 0; i < page->source->n_servers; i++)
+		if (strcmp(page->config->servers[page->source->servers[i]].name, row) == 0)
+			return true;
+	return row[0] == '\0';
+}
+
 static void print_head(const struct probe_page *page, const char *row, int64_t taken_ns)
 {
 	char age[32];
 	struct timespec now;
 
-	(void)fprintf(page->out, "\n%s", row[0] != '\0' ? row : page->target->name);
+	(void)fprintf(page->out, "\n%s%s", row[0] != '\0' ? row : page->target->name,
+		      is_polled(page, row) ? ""
+					   : ": none of the servers that this collector polls");
 	if (taken_ns != 0) {
 		clock_gettime(CLOCK_REALTIME, &now);
 		(void)fprintf(page->out, ", measured %s ago",

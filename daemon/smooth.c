@@ -17,6 +17,7 @@ struct figure {
 	int64_t slice[SLICES]; /* which part of time, counted in parts of the window */
 	double best[SLICES];   /* the largest or smallest sample of each */
 	double mean, given;    /* NaN: not known */
+	bool is_stale;         /* the newest sample has run out: nobody is measured by it */
 };
 
 /** One metric of one service. */
@@ -212,12 +213,17 @@ static void take_sample(const struct series *series, struct figure *figure, doub
 
 /*** Bands ***/
 
+static double level(const struct figure *figure)
+{
+	return figure->is_stale ? (double)NAN : figure->mean;
+}
+
 /* Largest first, unknown last, else by row. */
 static int compare_rows(const void *left, const void *right, void *arg)
 {
 	const struct figure *figure = arg;
 	const size_t a = *(const size_t *)left, b = *(const size_t *)right;
-	const double mean_a = figure[a].mean, mean_b = figure[b].mean;
+	const double mean_a = level(&figure[a]), mean_b = level(&figure[b]);
 
 	if (isnan(mean_a) || isnan(mean_b)) {
 		if (isnan(mean_a) != isnan(mean_b))
@@ -252,7 +258,7 @@ static void give(struct series *series)
 	for (size_t i = 0; i < series->n; i++) {
 		const size_t first = series->order[i];
 
-		if (isnan(figure[first].mean))
+		if (isnan(level(&figure[first])))
 			break;
 		if (!isnan(figure[first].given))
 			continue;
@@ -260,7 +266,7 @@ static void give(struct series *series)
 		for (size_t k = i + 1; k < series->n; k++) {
 			const size_t row = series->order[k];
 
-			if (isnan(figure[row].mean) ||
+			if (isnan(level(&figure[row])) ||
 			    figure[first].mean - figure[row].mean >
 				    series->how->band * fabs(figure[first].mean))
 				break;
@@ -283,7 +289,10 @@ static void update_series(struct series *series, const struct image_header *imag
 		struct figure *figure = &series->figure[row];
 		const double value = image_values(image, (size_t)metric)[rows[row]];
 		const int64_t taken_ns = image_taken(image, (size_t)metric)[rows[row]];
+		const bool is_stale = image->taken_ns - taken_ns > service->stale_after_ns;
 
+		is_changed |= is_stale != figure->is_stale;
+		figure->is_stale = is_stale;
 		if (taken_ns == figure->taken_ns)
 			continue;
 		is_changed = true;

@@ -21,6 +21,7 @@ char *__wrap_strndup(const char *text, size_t len);
 
 static size_t n_until_failure; /* 0: none fails */
 static bool fails_on;          /* all that follow too */
+static const struct config_plugins *using = &plugins;
 
 static bool is_failing(void)
 {
@@ -61,7 +62,7 @@ static int read_with_failure(size_t n, bool goes_on)
 
 	n_until_failure = n;
 	fails_on = goes_on;
-	r = config_read("c.yaml", &plugins, &config, &report);
+	r = config_read("c.yaml", using, &config, &report);
 	n_until_failure = 0;
 	cr_expect_eq(r == 0, config != NULL);
 	cr_expect_eq(r == 0, report.n == 0);
@@ -93,6 +94,41 @@ Test(config_memory, says_so_and_gives_all_back)
 	cr_expect_gt(fail_each(0, false), 50);
 	cr_expect_gt(fail_each(0, true), 50);
 	free(yaml);
+}
+
+static const struct cr_option web_table[] = {
+	{ "source", CR_TEXT, NULL, 0, 0, NULL, "made of profile" },
+	{ "max_body", CR_BYTES, "1MiB", 1024, 1 << 20, NULL, "largest answer" },
+	{ 0 },
+};
+
+static int find_web(void *arg, bool want_router, const char *plugin, const struct cr_option **table,
+		    struct err *err)
+{
+	if (want_router)
+		return find_options(arg, want_router, plugin, table, err);
+	*table = web_table;
+	return 0;
+}
+
+static const struct config_plugins with_web = { find_web, plugins_arg, NULL, NULL };
+
+Test(config_memory, says_so_in_the_middle_of_a_profile)
+{
+	write_text("community", /* its name does not matter */
+		   "path: /a\nformat: json\nmax_body: 2KiB\n"
+		   "ok: [{ select: /one, equals: 1 }]\n"
+		   "fields: { busy_threads: /b, jvm_heap_used_bytes: { select: /u, unit: kib } }\n",
+		   0644);
+	write_text("c.yaml",
+		   "servers: [{ name: a, address: \"h:1\" }]\n"
+		   "services: [{ name: s, smooth: [busy_threads] }]\n"
+		   "collectors: [{ name: c, plugin: web, profile: ./community, target: "
+		   "\"${host}\", fields: { busy_threads: /c } }]\n",
+		   0644);
+	using = &with_web;
+	cr_expect_gt(fail_each(0, false), 50);
+	cr_expect_gt(fail_each(0, true), 50);
 }
 
 Test(config_memory, keeps_to_the_mistakes_if_there_is_enough)

@@ -49,6 +49,7 @@ static void set_up(void)
 	strcpy(((struct image_metric *)image_edit(image, image->metric))->name, FREE);
 	in_image = image_edit(image, image->service);
 	in_image->n_rows = NAMES;
+	in_image->stale_after_ns = 10 * CLOCK_S;
 	for (uint32_t i = 0; i < NAMES; i++)
 		((uint32_t *)image_edit(image, image->row))[i] = i;
 }
@@ -188,6 +189,26 @@ Test(smooth, the_order_of_what_is_given_never_contradicts_a_difference_beyond_th
 					  "turn %zu: %g and %g given as %g and %g", turn, value[i],
 					  value[k], given(i), given(k));
 	}
+}
+
+Test(smooth, nobody_is_made_equal_to_a_server_whose_value_has_run_out)
+{
+	how.band = 0.05;
+	cr_assert_eq(smooth_configure(smooth, &config), 0);
+	sample(0, 1000, 5 * CLOCK_S);
+	sample(1, 980, 5 * CLOCK_S);
+	image->taken_ns = 6 * CLOCK_S;
+	smooth_update(smooth, image);
+	cr_expect_eq(given(1), 1000);
+	sample(1, 981, 16 * CLOCK_S);
+	image->taken_ns = 16 * CLOCK_S;
+	smooth_update(smooth, image);
+	cr_expect_eq(given(1), 981, "the first is stale");
+	cr_expect(isnan(given(0)));
+	sample(0, 1001, 17 * CLOCK_S);
+	image->taken_ns = 17 * CLOCK_S;
+	smooth_update(smooth, image);
+	cr_expect_eq(given(1), 1001, "it is back");
 }
 
 /*** For rankers only, and over a reload ***/

@@ -68,6 +68,18 @@ holds "exact figures" "$document" '[.services[0].ranking[] | [.position, .server
 holds "freshness" "$document" '[.services[0].ranking[].metrics.jvm_heap_free_bytes | .fresh and .age_s < 2] | all'
 scene_ok "ms2 ms3 ms1 ms4: the most free heap first"
 
+tried=$(ctl source test wls -c "$CONFIG" --plugins-dir "$SCENE/plugins.d" --raw) || scene_fail "source test: $tried"
+grep -q '^\.1\.3\.6\.1\.4\.1\.140\.625\.340\.1\.25\..* = INTEGER: 3221225472$' <<<"$tried" ||
+	scene_fail "no raw object of ms2: $tried"
+grep -A 2 '^ms2$' <<<"$tried" | grep -Eq '^  jvm_heap_free_bytes +3221225472 bytes \(3\.0 GiB\) +found$' ||
+	scene_fail "no free heap of ms2: $tried"
+grep -qx 'stranger: none of the servers that this collector polls' <<<"$tried" || scene_fail "the stranger is not told apart: $tried"
+ctl source test wls -c "$CONFIG" --plugins-dir "$SCENE/plugins.d" --request heap --raw |
+	sed -n '/^\.1\.3/p' >"$SCENE/recorded"
+ctl source test wls -c "$CONFIG" --plugins-dir "$SCENE/plugins.d" --request heap --replay "$SCENE/recorded" |
+	grep -A 2 '^ms2$' | grep -q ' 3221225472 bytes' || scene_fail "what was shown cannot be replayed"
+scene_ok "callrouterctl source test shows the agent's objects, rows and figures, and reads them again"
+
 [[ $document != *AdminServer* ]] || scene_fail "the admin server is in the status"
 [[ $document != *stranger* ]] || scene_fail "a server that is not in the configuration is in the status"
 servers=$(ctl servers --json)
