@@ -283,10 +283,10 @@ static void spot_count(const struct spot *spot, const struct cr_ticket *ticket)
 static void thread_settle(struct cr_thread *thread, const struct world *world, int service,
 			  const struct cr_call *call, struct cr_ticket *ticket)
 {
-	if (ticket_settle(ticket, world->counters, false))
+	if (ticket_settle(ticket, world->counters))
 		return;
 	world_route(thread, world, service, call, ticket);
-	if (!ticket_settle(ticket, world->counters, false))
+	if (!ticket_settle(ticket, world->counters))
 		ticket_insist(ticket, world->counters);
 }
 
@@ -314,11 +314,8 @@ int cr_route_dry(struct cr_thread *thread, int service, const struct cr_call *ca
 		 struct cr_ticket *ticket)
 {
 	const struct world *world = world_enter(thread);
-	const struct spot *spot = world_route(thread, world, service, call, ticket);
-	const struct mapping *mapping = world_counted(thread, world);
 
-	if (mapping != NULL && spot != NULL && !thread->look.is_calm)
-		ticket_settle(ticket, mapping->counters, true);
+	world_route(thread, world, service, call, ticket);
 	world_leave(thread);
 	return (int)ticket->n;
 }

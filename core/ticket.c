@@ -30,8 +30,7 @@ static struct counters_line *ticket_line(const struct cr_ticket *ticket,
 
 /* May the call contact this server now? If its time is over it takes a claim, which only one call
  * gets; what was seen goes into the ticket. */
-static bool ticket_contact(struct cr_ticket *ticket, const struct counters *counters, uint32_t at,
-			   bool is_dry)
+static bool ticket_contact(struct cr_ticket *ticket, const struct counters *counters, uint32_t at)
 {
 	struct counters_line *line = ticket_line(ticket, counters, at);
 	const bool is_let_in = (ticket->let_in >> at & 1) != 0;
@@ -47,8 +46,6 @@ static bool ticket_contact(struct cr_ticket *ticket, const struct counters *coun
 		return true;
 	if (!health_is_due(ticket->shut, ticket->contact_ns))
 		return is_let_in;
-	if (is_dry)
-		return true;
 	claim = health_claim(counters, line, ticket->shut, ticket->contact_ns);
 	if (claim == 0) {
 		ticket->shut = atomic_load_explicit(&line->shut, memory_order_relaxed);
@@ -69,11 +66,11 @@ static void ticket_drop(struct cr_ticket *ticket, uint32_t n)
 		ticket->n * sizeof *ticket->incarnation);
 }
 
-bool ticket_settle(struct cr_ticket *ticket, const struct counters *counters, bool is_dry)
+bool ticket_settle(struct cr_ticket *ticket, const struct counters *counters)
 {
 	uint32_t at = 0;
 
-	while (at < ticket->n && !ticket_contact(ticket, counters, at, is_dry))
+	while (at < ticket->n && !ticket_contact(ticket, counters, at))
 		at++;
 	if (at == ticket->n)
 		return ticket->n == 0;
@@ -85,7 +82,7 @@ bool ticket_settle(struct cr_ticket *ticket, const struct counters *counters, bo
 void ticket_insist(struct cr_ticket *ticket, const struct counters *counters)
 {
 	ticket->let_in = UINT32_MAX;
-	ticket_contact(ticket, counters, 0, false);
+	ticket_contact(ticket, counters, 0);
 }
 
 /* Is somebody else trying this server at the moment? */
@@ -105,7 +102,7 @@ void ticket_move_on(struct cr_ticket *ticket, const struct counters *counters, i
 	if (seen_ns > ticket->contact_ns)
 		ticket->contact_ns = seen_ns;
 	for (ticket->at++; ticket->at < ticket->n; ticket->at++) {
-		if (ticket_contact(ticket, counters, ticket->at, false))
+		if (ticket_contact(ticket, counters, ticket->at))
 			return;
 		if (last == ticket->n && !ticket_is_on_trial(ticket, counters, ticket->at))
 			last = ticket->at;
@@ -115,7 +112,7 @@ void ticket_move_on(struct cr_ticket *ticket, const struct counters *counters, i
 	if (last == ticket->n)
 		return;
 	ticket->let_in |= 1u << last;
-	ticket_contact(ticket, counters, last, false);
+	ticket_contact(ticket, counters, last);
 }
 
 /*** Counting ***/

@@ -8,10 +8,9 @@
 /**
  * Whom of the list does the call contact first? Servers whose one trial call another caller got
  * are taken off the list; if nobody would be left, it stays as it is, and false is returned.
- * is_dry: claim nothing, but find the same. Not needed after a look that was calm: then all were
- * open at the same moment. [call]
+ * Not needed after a look that was calm: then all were open at the same moment. [call]
  */
-bool ticket_settle(struct cr_ticket *ticket, const struct counters *counters, bool is_dry);
+bool ticket_settle(struct cr_ticket *ticket, const struct counters *counters);
 
 /** Contact the first of a list, whether it is shut or not. [call] */
 void ticket_insist(struct cr_ticket *ticket, const struct counters *counters);

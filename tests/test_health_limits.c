@@ -160,6 +160,17 @@ Test(limits, a_success_of_a_server_that_was_let_in_opens_it)
 	scene_close(&s);
 }
 
+Test(limits, servers_that_are_let_in_keep_their_places_among_the_others)
+{
+	struct scene s;
+
+	scene_of_health(&s, 3, usual_health);
+	eject_all(&s, 2);
+	cr_expect_str_eq(list_now(&s), "ms1 ms3");
+	cr_expect_str_eq(call_now(&s, CR_ABANDONED), "ms1");
+	scene_close(&s);
+}
+
 Test(limits, a_server_that_was_let_in_and_refuses_is_put_aside)
 {
 	struct scene s;

@@ -1,6 +1,9 @@
 /* test_health_look.c - what a thread keeps of a look holds only for what it was made for. */
+#include <sched.h>
+
 #include "attachment.h"
 #include "health_scene.h"
+#include "plugins/probe.h"
 
 TestSuite(look, .timeout = 100);
 
@@ -42,7 +45,10 @@ Test(look, of_one_published_state_says_nothing_about_the_next)
 	scene_of_health(&s, 4, usual_health);
 	s.orders->n_rows = 3;
 	health_check_failed(s.run.counters, run_line(&s.run, "ms2"), NOW_NS + 9 * S);
-	for (int i = 0; i < 50; i++) { /* memory is used again: the same addresses return */
+	for (int i = 0; i < 50; i++) {
+		/* twice: then the addresses return that the last look was made for */
+		s.orders->first = 1 - (uint32_t)i % 2;
+		scene_publish(&s);
 		s.orders->first = (uint32_t)i % 2;
 		scene_publish(&s);
 		cr_expect_str_eq(list_now(&s), i % 2 == 0 ? "ms1 ms3" : "ms3 ms4", "%d", i);
@@ -57,10 +63,12 @@ Test(look, at_a_later_time_says_nothing_about_an_earlier_one)
 
 	scene_of_health(&s, 3, usual_health);
 	calls_now(&s, 1, CR_REFUSED_CONNECTION);
+	s.orders->router = says(&s, "say=reversed\n");
+	scene_publish(&s);
 	at(&s, 3);
-	cr_expect_str_eq(list_now(&s), "ms1 ms2 ms3");
+	cr_expect_str_eq(list_now(&s), "ms3 ms2 ms1");
 	at(&s, 1);
-	cr_expect_str_eq(list_now(&s), "ms2 ms3");
+	cr_expect_str_eq(list_now(&s), "ms3 ms2");
 	scene_close(&s);
 }
 
@@ -100,5 +108,147 @@ Test(look, is_kept_while_trouble_lasts)
 	cr_expect_str_eq(list_now(&s), "ms2 ms3");
 	at(&s, 9);
 	cr_expect_str_eq(list_now(&s), "ms1 ms2 ms3");
+	scene_close(&s);
+}
+
+/*** A call that others overtake between its look and its contact ***/
+
+/** A thread whose call stays in route() until the gate opens. */
+struct slow_call {
+	struct scene *s;
+	struct probe_gate gate;
+	pthread_t thread;
+	char first[64], second[64];
+};
+
+static void *call_slowly(void *arg)
+{
+	struct slow_call *slow = arg;
+	struct cr_thread *thread = cr_thread_new(slow->s->cr);
+	struct cr_call call = slow->s->call;
+	const struct cr_server *next;
+	struct cr_ticket ticket;
+
+	call.method = (struct cr_str){ "wait", 4 };
+	call.key = (struct cr_str){ (const char *)&slow->gate, sizeof slow->gate };
+	cr_route(thread, slow->s->service, &call, &ticket);
+	(void)snprintf(slow->first, sizeof slow->first, "%s", ticket.server[0]->name);
+	next = cr_next(thread, &ticket, CR_ABANDONED);
+	(void)snprintf(slow->second, sizeof slow->second, "%s", next != NULL ? next->name : "");
+	cr_end(thread, &ticket, CR_ABANDONED, -1);
+	cr_thread_free(thread);
+	return NULL;
+}
+
+static void slow_begin(struct slow_call *slow, struct scene *s)
+{
+	*slow = (struct slow_call){ .s = s };
+	cr_assert_eq(pthread_create(&slow->thread, NULL, call_slowly, slow), 0);
+	while (atomic_load(&slow->gate.n_inside) == 0)
+		sched_yield();
+}
+
+static const char *slow_end(struct slow_call *slow)
+{
+	atomic_store(&slow->gate.may_go, 1);
+	pthread_join(slow->thread, NULL);
+	return slow->first;
+}
+
+/* ms1 and ms2 are due; ms3 is down. */
+static void scene_of_overtaking(struct scene *s)
+{
+	scene_of_health(s, 3, usual_health);
+	calls_at(s, "ms1", 10, CR_FAILED);
+	calls_at(s, "ms2", 10, CR_FAILED);
+	s->orders->router = probe(s, "");
+	scene_publish(s);
+	at(s, 200);
+	health_check_failed(s->run.counters, run_line(&s->run, "ms3"), NOW_NS + 900 * S);
+	cr_expect_str_eq(list_now(s), "ms1 ms2");
+}
+
+Test(look, who_is_overtaken_at_one_trial_gets_the_next)
+{
+	struct slow_call slow;
+	struct cr_ticket trial;
+	struct scene s;
+
+	scene_of_overtaking(&s);
+	slow_begin(&slow, &s);
+	cr_assert(ticket_at(&s, "ms1", &trial));
+	cr_expect_str_eq(slow_end(&slow), "ms2");
+	cr_end(s.thread, &trial, CR_ABANDONED, -1);
+	scene_close(&s);
+}
+
+Test(look, who_is_overtaken_at_every_trial_of_his_list_gets_a_new_list)
+{
+	struct slow_call slow;
+	struct cr_ticket trial[2];
+	struct scene s;
+
+	scene_of_overtaking(&s);
+	slow_begin(&slow, &s);
+	cr_assert(ticket_at(&s, "ms1", &trial[0]));
+	cr_assert(ticket_at(&s, "ms2", &trial[1]));
+	health_check_passed(s.run.counters, run_line(&s.run, "ms3"), s.call.now_ns);
+	cr_expect_str_eq(slow_end(&slow), "ms3");
+	for (int i = 0; i < 2; i++)
+		cr_end(s.thread, &trial[i], CR_ABANDONED, -1);
+	scene_close(&s);
+}
+
+Test(look, who_is_overtaken_everywhere_and_has_nobody_else_is_served_all_the_same)
+{
+	struct slow_call slow;
+	struct cr_ticket trial[2];
+	struct scene s;
+
+	scene_of_overtaking(&s);
+	slow_begin(&slow, &s);
+	cr_assert(ticket_at(&s, "ms1", &trial[0]));
+	cr_assert(ticket_at(&s, "ms2", &trial[1]));
+	cr_expect_str_eq(slow_end(&slow), "ms1");
+	cr_end(s.thread, &trial[0], CR_OK, -1); /* whose trial it still is */
+	cr_expect_eq(state_of(&s, "ms1"), CR_UP);
+	cr_end(s.thread, &trial[1], CR_ABANDONED, -1);
+	scene_close(&s);
+}
+
+Test(look, who_is_overtaken_still_knows_who_of_the_others_was_let_in)
+{
+	struct slow_call slow;
+	struct cr_ticket trial;
+	struct scene s;
+
+	scene_of_health(&s, 8, usual_health);
+	calls_at(&s, "ms3", 10, CR_FAILED);
+	at(&s, 60);
+	for (int i = 4; i < 8; i++) /* five of eight: ms3 is let in */
+		calls_at(&s, s.plan->server[i].name, 10, CR_FAILED);
+	calls_at(&s, "ms1", 1, CR_REFUSED_CONNECTION);
+	s.orders->router = probe(&s, "");
+	scene_publish(&s);
+	at(&s, 63);
+	cr_expect_str_eq(list_now(&s), "ms1 ms2 ms3 ms4");
+	slow_begin(&slow, &s);
+	cr_assert(ticket_at(&s, "ms1", &trial));
+	cr_expect_str_eq(slow_end(&slow), "ms2");
+	cr_expect_str_eq(slow.second, "ms3");
+	cr_end(s.thread, &trial, CR_ABANDONED, -1);
+	scene_close(&s);
+}
+
+Test(look, a_process_that_died_before_it_raised_trouble_is_made_good_by_the_next_failure)
+{
+	struct scene s;
+
+	scene_of_health(&s, 3, usual_health);
+	cr_expect_str_eq(list_now(&s), "ms1 ms2 ms3"); /* calm */
+	atomic_store(&run_line(&s.run, "ms1")->shut, health_word(HEALTH_EJECTED, NOW_NS + 100 * S));
+	cr_expect_str_eq(call_now(&s, CR_OK), "ms1");
+	cr_expect_str_eq(call_now(&s, CR_FAILED), "ms1");
+	cr_expect_str_eq(call_now(&s, CR_FAILED), "ms2");
 	scene_close(&s);
 }

@@ -257,6 +257,7 @@ Test(slow_start, the_share_of_calls_in_progress_goes_by_weight)
 	cr_expect_geq(count_first(&s, "ms1 ms2 ms3", "ms2 ms1 ms3"), 450);
 	run_line(&s.run, "ms1")->live.inflight = 56;
 	cr_expect_eq(count_first(&s, "ms1 ms2 ms3", "ms2 ms1 ms3"), 0);
+	run_line(&s.run, "ms1")->live.inflight = 5000;
 	at(&s, 10); /* it is over, whatever it has in progress */
 	cr_expect_eq(count_first(&s, "ms1 ms2 ms3", ""), 1000);
 	scene_close(&s);

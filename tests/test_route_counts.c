@@ -173,6 +173,26 @@ Test(route_counts, failures_and_latency_are_decaying_means)
 	scene_close(&s);
 }
 
+Test(route_counts, failures_fade_between_results)
+{
+	const struct cr_live *live;
+	struct scene s;
+
+	scene_of_counts(&s);
+	live = &run_line(&s.run, "ms1")->live;
+	end_call(&s, CR_FAILED, -1);
+	cr_expect_eq(live->failure_ppm, 100000);
+	cr_expect_eq(live->failure_ns, NOW_NS);
+	s.call.now_ns += INT64_C(10000000000);
+	end_call(&s, CR_OK, 5); /* 36792 are left, and a tenth of those goes */
+	cr_expect_eq(live->failure_ppm, 33113);
+	cr_expect_eq(live->failure_ns, NOW_NS + INT64_C(10000000005));
+	s.call.now_ns += INT64_C(200000000000);
+	end_call(&s, CR_FAILED, -1);
+	cr_expect_eq(live->failure_ppm, 100000);
+	scene_close(&s);
+}
+
 Test(route_counts, figures_that_somebody_spoiled_are_left_behind_by_new_ones)
 {
 	struct cr_live *live;
