@@ -71,6 +71,7 @@ table()
 		failures=3 least_connections hole_server=2
 		out_for=5 least_connections hole_server=2
 		slow_start=0 round_robin restart_every=15 restart_down=3
+		check=1 round_robin restart_every=15 restart_down=6
 		hosts=8 least_connections
 		hosts_known=no headroom hosts=8
 		interval=1 heap_free
