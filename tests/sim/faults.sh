@@ -7,6 +7,7 @@ export LC_ALL=C
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 build=${CALLROUTER_BUILD:-$here/../../build/release}
 export ROUTESIM_PLUGINS=$build/plugins.d:$build/sim-routers
+[ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || TMPDIR=/dev/shm
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/faults.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 export TMPDIR=$tmp
