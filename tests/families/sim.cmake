@@ -31,7 +31,7 @@ foreach(source ${sim_product})
 	add_dependencies(routesim ${name})
 endforeach()
 
-# limits: B0, B1 and B6 on two seeds; keys: each key changes the figures; faults: as it should; bits:
+# limits: B0, B1 and B6, as --quick does; keys: each key changes the figures; faults: as it should; bits:
 # the same figures from gcc and clang.
 add_test(NAME sim.limits COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/sim/run.sh --quick)
 add_test(NAME sim.faults COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/sim/faults.sh)

@@ -7,6 +7,7 @@ export LC_ALL=C
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 build=${CALLROUTER_BUILD:-$here/../../build/release}
 export ROUTESIM_PLUGINS=$build/plugins.d:$build/sim-routers
+[ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || TMPDIR=/dev/shm
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/faults.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 export TMPDIR=$tmp
@@ -92,6 +93,10 @@ expect "a black hole is not put aside" \
 	"$(value other least_connections hole_server=2 health=aside)" '>' 3000
 expect "but out, after 10 failures for each of 4 hosts" \
 	"$(value other least_connections hole_server=2)" '<' 100
+# Ten calls are in progress when a server dies: ten failures in a row.
+dying=(restart_every=60 restart_down=8 hosts=1 send_mb=4)
+expect "checks bring back who was out" "$(value share_min least_connections "${dying[@]}" check=1)" \
+	'>' "$(value share_min least_connections "${dying[@]}")"
 expect "a recorded heap is what routers see" \
 	"$(value mean_ms heap_free "trace=$here/traces/tomcat_heap_sawtooth.csv")" '!=' \
 	"$(value mean_ms heap_free)"

@@ -7,6 +7,7 @@ export LC_ALL=C
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 build=${CALLROUTER_BUILD:-$here/../../build/release}
 export ROUTESIM_PLUGINS=$build/plugins.d:$build/sim-routers
+[ -n "${TMPDIR:-}" ] || [ ! -w /dev/shm ] || TMPDIR=/dev/shm
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/keys.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 export TMPDIR=$tmp
@@ -71,6 +72,7 @@ table()
 		failures=3 least_connections hole_server=2
 		out_for=5 least_connections hole_server=2
 		slow_start=0 round_robin restart_every=15 restart_down=3
+		check=1 round_robin restart_every=15 restart_down=6
 		hosts=8 least_connections
 		hosts_known=no headroom hosts=8
 		interval=1 heap_free

@@ -1,7 +1,11 @@
-/* polls.c - what hosts learn: polls of servers, publications, messages of peers. */
+/* polls.c - what hosts learn: polls of servers, publications, messages of peers, checks. */
 #include <math.h>
 
+#include "health.h"
 #include "sim.h"
+
+#define CHECKS_FALL 3
+#define CHECKS_RISE 2
 
 #define PEER_FORGOTTEN_S 3
 
@@ -196,4 +200,41 @@ void polls_begin_peers(struct sim *sim)
 		return;
 	for (uint32_t h = 0; h < s->hosts; h++)
 		queue_put(&sim->events, sim_peer_event(sim, h), dice_even(&sim->peer) * s->peers);
+}
+
+/*** Checks ***/
+
+/* As callrouterd does: what has failed often enough is said again with each check while it lasts;
+ * good ones say something only after that. */
+static void polls_check_server(struct sim *sim, uint32_t host, uint32_t server)
+{
+	struct counters *counters = sim->host[host].counters;
+	struct counters_line *line = counters_line(counters, server);
+	struct outlook *outlook = sim_outlook(sim, host, server);
+	const uint32_t enough = outlook->is_down ? CHECKS_RISE : CHECKS_FALL;
+
+	outlook->checks = sim->server[server].is_down != outlook->is_down ? outlook->checks + 1 : 0;
+	if (outlook->checks >= enough) {
+		outlook->checks = 0;
+		outlook->is_down = !outlook->is_down;
+		if (!outlook->is_down)
+			health_check_passed(counters, line, host_ns(sim->now_s));
+	}
+	if (outlook->is_down)
+		health_check_failed(counters, line, host_ns(sim->now_s + 3 * sim->scenario->check));
+}
+
+void polls_check(struct sim *sim, uint32_t host)
+{
+	for (uint32_t i = 0; i < sim->scenario->servers; i++)
+		polls_check_server(sim, host, i);
+	queue_put(&sim->events, sim_check_event(sim, host), sim->now_s + sim->scenario->check);
+}
+
+void polls_begin_checks(struct sim *sim)
+{
+	const struct scenario *s = sim->scenario;
+
+	for (uint32_t h = 0; s->check > 0 && s->health != HEALTH_OFF && h < s->hosts; h++)
+		queue_put(&sim->events, sim_check_event(sim, h), (h + 1) * s->check / s->hosts);
 }

@@ -63,7 +63,7 @@ struct scenario {
 	uint32_t tries;
 	bool report;
 	uint32_t health;
-	double aside, aside_most, out_for, slow_start;
+	double aside, aside_most, out_for, slow_start, check;
 	uint32_t failures;
 
 	uint32_t hosts, phase, after_gc;

@@ -118,6 +118,8 @@ static const struct scenario_key scenario_keys[] = {
 	COUNT(failures, "10", 1, 1e6, "in a row: the server is out"),
 	REAL(out_for, "180", 0.001, 1e6, "for so many seconds, then one call tries it"),
 	REAL(slow_start, "10", 0, 1e6, "seconds until a server that is back has its full share"),
+	REAL(check, "0", 0, 1e5, "seconds between two tries of a host to connect to a server: after 3 in "
+				 "vain it is down, after 2 good ones back; 0: none"),
 
 	COUNT(hosts, "4", 1, 256, "M: hosts that route, each by itself"),
 	FLAG(hosts_known, "yes", "no: nobody tells a host how many there are"),

@@ -22,9 +22,14 @@ uint32_t sim_peer_event(const struct sim *sim, uint32_t host)
 	return sim_publish_event(sim, sim->scenario->hosts) + host;
 }
 
+uint32_t sim_check_event(const struct sim *sim, uint32_t host)
+{
+	return sim_peer_event(sim, sim->scenario->hosts) + host;
+}
+
 static uint32_t sim_events(const struct sim *sim)
 {
-	return sim_peer_event(sim, sim->scenario->hosts);
+	return sim_check_event(sim, sim->scenario->hosts);
 }
 
 void sim_expect_server(struct sim *sim, uint32_t server)
@@ -265,6 +270,10 @@ static int sim_step_other(struct sim *sim, uint32_t event)
 {
 	const uint32_t n = sim->scenario->servers, first = sim_publish_event(sim, 0);
 
+	if (event >= sim_check_event(sim, 0)) {
+		polls_check(sim, event - sim_check_event(sim, 0));
+		return 0;
+	}
 	if (event >= sim_peer_event(sim, 0)) {
 		polls_tell_peers(sim, event - sim_peer_event(sim, 0));
 		return 0;
@@ -415,6 +424,7 @@ static void sim_begin(struct sim *sim)
 		queue_put(&sim->events, EVENT_RESTART, sim->fault_s);
 	polls_begin(sim);
 	polls_begin_peers(sim);
+	polls_begin_checks(sim);
 }
 
 static int sim_open_hosts(struct sim *sim, struct err *err)

@@ -28,6 +28,8 @@ struct outlook {
 	double due_s;        /* when the next poll is due */
 	uint32_t told_calls; /* to the peers */
 	int64_t told_bytes;
+	uint32_t checks; /* in a row that say other than before */
+	bool is_down;    /* checks say so */
 };
 
 struct sim {
@@ -81,12 +83,13 @@ enum sim_event {
 	EVENT_FLAP,
 	EVENT_RESTART,
 	EVENT_SERVER, /* + server; then [hosts][servers] polls, [hosts] publications, [hosts]
-			 messages to the peers */
+			 messages to the peers, [hosts] checks of all servers */
 };
 
 uint32_t sim_poll_event(const struct sim *sim, uint32_t host, uint32_t server);
 uint32_t sim_publish_event(const struct sim *sim, uint32_t host);
 uint32_t sim_peer_event(const struct sim *sim, uint32_t host);
+uint32_t sim_check_event(const struct sim *sim, uint32_t host);
 
 /** The server's next event may have moved. */
 void sim_expect_server(struct sim *sim, uint32_t server);
@@ -94,6 +97,7 @@ void sim_expect_server(struct sim *sim, uint32_t server);
 /** The first polls and publications; the first messages to the peers, each host at its own time. */
 void polls_begin(struct sim *sim);
 void polls_begin_peers(struct sim *sim);
+void polls_begin_checks(struct sim *sim);
 
 /** A poll is due, or its answer. */
 void polls_step(struct sim *sim, uint32_t host, uint32_t server);
@@ -103,6 +107,9 @@ int polls_publish(struct sim *sim, uint32_t host);
 
 /** Something is to be published soon. */
 void polls_touch(struct sim *sim, uint32_t host);
+
+/** A host checks all servers. */
+void polls_check(struct sim *sim, uint32_t host);
 
 /** A host tells the others what it has in progress. */
 void polls_tell_peers(struct sim *sim, uint32_t host);
