@@ -46,60 +46,71 @@ static double water_level(const double *room, size_t n, double bytes)
 	}
 }
 
-/* Draws in proportion to the parts. Returns n if there are none. */
-static size_t draw_part(const double *part, size_t n, double sum, uint64_t *state)
-{
-	double left = draw_unit(state) * sum;
-	size_t found = n;
+/** A big call while it is placed. */
+struct big {
+	const struct headroom *self;
+	const struct cr_view *view;
+	int64_t now_ns;
+	const uint16_t *order;
+	struct field field;
+	double part[FIELD_MAX], sum; /* how likely each member is drawn, and all of them */
+	uint64_t state;
+};
 
-	for (size_t k = 0; k < n; k++) {
-		if (!(part[k] > 0))
+/* In proportion to what the water takes of each, less where calls fail. */
+static void big_take_parts(struct big *big, double level)
+{
+	big->sum = 0;
+	for (size_t k = 0; k < big->field.n; k++) {
+		const double over = -big->field.score[k] - level;
+
+		big->part[k] = 0;
+		if (over > 0)
+			big->part[k] = over * headroom_grace(cr_failure_ratio_at(
+						      big->view, big->order[big->field.at[k]],
+						      big->now_ns));
+		big->sum += big->part[k];
+	}
+}
+
+/* Returns field.n if nobody has a part. */
+static size_t big_draw(struct big *big)
+{
+	double left = draw_unit(&big->state) * big->sum;
+	size_t found = big->field.n;
+
+	for (size_t k = 0; k < big->field.n; k++) {
+		if (!(big->part[k] > 0))
 			continue;
 		found = k;
-		if (left < part[k])
+		if (left < big->part[k])
 			break;
-		left -= part[k];
+		left -= big->part[k];
 	}
 	return found;
 }
 
-/* As a small call would see a member of the field. */
-static double score_as_small(const struct headroom *self, const struct cr_view *view, size_t i,
-			     int64_t now_ns)
+/* As a small call would see it. */
+static double big_score(const struct big *big, size_t k)
 {
-	return headroom_score(self, view, i, now_ns, headroom_price(view, i, false), 0);
+	const size_t i = big->order[big->field.at[k]];
+
+	return headroom_score(big->self, big->view, i, big->now_ns,
+			      headroom_price(big->view, i, false), 0);
 }
 
 /*
- * Draws two in proportion to what the water takes of each, less where calls fail, and takes the one
- * with fewer calls in progress for what it is worth: that is known at once, and tells of a server
- * that hangs when the heap figures are still those of better times. Returns n if the water takes
- * nothing anywhere.
+ * Draws two, and takes the one with fewer calls in progress for what it is worth: that is known at
+ * once, and tells of a server that hangs when the heap figures are still those of better times.
+ * Returns field.n if nobody has a part.
  */
-static size_t draw_by_level(const struct headroom *self, const struct cr_view *view,
-			    const struct cr_call *call, const uint16_t *order,
-			    const struct field *field, double level, uint64_t *state)
+static size_t big_choose(struct big *big)
 {
-	double part[FIELD_MAX], sum = 0;
-	size_t first, second;
+	const size_t first = big_draw(big), second = big_draw(big);
 
-	for (size_t k = 0; k < field->n; k++) {
-		const double over = -field->score[k] - level;
-
-		part[k] = 0;
-		if (over > 0)
-			part[k] = over * headroom_grace(cr_failure_ratio_at(
-						 view, order[field->at[k]], call->now_ns));
-		sum += part[k];
-	}
-	first = draw_part(part, field->n, sum, state);
-	second = draw_part(part, field->n, sum, state);
-	if (first == second)
+	if (first == second || first == big->field.n || second == big->field.n)
 		return first;
-	return score_as_small(self, view, order[field->at[second]], call->now_ns) <
-			       score_as_small(self, view, order[field->at[first]], call->now_ns)
-		       ? second
-		       : first;
+	return big_score(big, second) < big_score(big, first) ? second : first;
 }
 
 /* The big tier: by the room that heap, live data, bytes in progress and this call leave. Says
@@ -107,30 +118,34 @@ static size_t draw_by_level(const struct headroom *self, const struct cr_view *v
 static bool route_big(const struct headroom *self, const struct cr_view *view,
 		      const struct cr_call *call, uint16_t *order, size_t n)
 {
-	uint64_t state = call->random;
-	double room[FIELD_MAX], level;
-	struct field field;
+	struct big big;
+	double room[FIELD_MAX], bytes;
 	size_t first;
 
+	big.self = self;
+	big.view = view;
+	big.now_ns = call->now_ns;
+	big.order = order;
+	big.state = call->random;
 	if (n <= FIELD_MAX)
-		field_take_all(&field, n);
+		field_take_all(&big.field, n);
 	else
-		field_draw(&field, view, order, n, FIELD_MAX, &state);
-	for (size_t k = 0; k < field.n; k++) {
-		const size_t i = order[field.at[k]];
+		field_draw(&big.field, view, order, n, FIELD_MAX, &big.state);
+	for (size_t k = 0; k < big.field.n; k++) {
+		const size_t i = order[big.field.at[k]];
 
 		room[k] = view->column[COLUMN_HEAP_BYTES][i] - view->column[COLUMN_LIVE_BYTES][i] -
 			  (double)cr_inflight_bytes(view, i) - (double)call->cost_bytes;
 		if (view->weight[i] == 0 || isnan(room[k]))
 			room[k] = -INFINITY;
-		field.score[k] = -room[k];
+		big.field.score[k] = -room[k];
 	}
-	level = water_level(room, field.n,
-			    expect_bytes(view, call, order, &field, (double)field.n / (double)n));
-	first = draw_by_level(self, view, call, order, &field, level, &state);
-	if (first == field.n)
+	bytes = expect_bytes(view, call, order, &big.field, (double)big.field.n / (double)n);
+	big_take_parts(&big, water_level(room, big.field.n, bytes));
+	first = big_choose(&big);
+	if (first == big.field.n)
 		return false;
-	field_front(&field, first, order, &state);
+	field_front(&big.field, first, order, &big.state);
 	return true;
 }
 
