@@ -328,6 +328,36 @@ Test(text, accepts_plugin_names_of_at_most_31_small_letters)
 	cr_expect_not(text_is_plugin_name("../x"));
 }
 
+Test(text, finds_and_joins_words)
+{
+	static const char *const words[] = { "up", "upper", "down", NULL }, *const none[] = {
+		NULL
+	};
+	char list[16];
+
+	cr_expect_eq(text_index("up", words), 0);
+	cr_expect_eq(text_index("down", words), 2);
+	cr_expect_eq(text_index("Down", words), -1);
+	cr_expect_eq(text_index("", words), -1);
+	cr_expect_eq(text_index("up", none), -1);
+	text_join(list, sizeof list, words);
+	cr_expect_str_eq(list, "up, upper, down");
+	text_join(list, sizeof list - 1, words);
+	cr_expect_str_eq(list, "up, upper, dow");
+	text_join(list, 3, words);
+	cr_expect_str_eq(list, "up");
+	text_join(list, sizeof list, none);
+	cr_expect_str_eq(list, "");
+}
+
+Test(text, knows_what_a_text_ends_in)
+{
+	cr_expect(text_ends_in("jvm_heap_free_bytes", "_bytes"));
+	cr_expect_not(text_ends_in("jvm_heap_free_ratio", "_bytes"));
+	cr_expect(text_ends_in("_bytes", "_bytes"));
+	cr_expect_not(text_ends_in("bytes", "_bytes"));
+}
+
 Test(text, copies_and_says_whether_it_had_to_cut)
 {
 	char buf[4] = "zzz";

@@ -7,8 +7,9 @@
  *	sample = source_sample_new(source);                 each poll
  *	source_extract(sample, 0, &answer);                 each request's answer, or
  *	source_fail(sample, 1, CR_TIMEOUT, "too late");     why there is none
- *	source_end(sample, "ms1");                          the verdict; sample->row[] are the
- *figures source_sample_free(sample);
+ *	source_end(sample, "ms1");                          the verdict
+ *	sample->row[]                                       and the figures
+ *	source_sample_free(sample);
  *
  * The text is one JSON object in which every scalar is a string; docs/sources.md describes the keys
  * as they are written in YAML. What is NOT in it: keys of the collector's entry (name, plugin,

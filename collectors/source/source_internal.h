@@ -79,6 +79,12 @@ struct source_slot {
 	bool negative_is_undefined, zero_is_undefined;
 };
 
+/** Is this slot about the answer as a whole, not about its rows? */
+static inline bool source_slot_is_of_answer(const struct source_slot *slot)
+{
+	return slot->role == SOURCE_ROLE_OK || slot->role == SOURCE_ROLE_ERROR;
+}
+
 /** The hidden part of a request. Alternatives of one field or key are slots one after the other. */
 struct source_parts {
 	const struct source_kind *kind;
