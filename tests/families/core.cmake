@@ -1,6 +1,7 @@
 # Tests of core's tools, the loader, order.h and the routers.
 set(loader core/plugin.c core/elf.c core/option.c core/text.c core/err.c)
-unit_test(text SOURCES core/text.c core/words.c core/err.c core/log.c core/boot.c)
+unit_test(text SOURCES core/text.c)
+unit_test(words SOURCES core/text.c core/words.c core/err.c core/log.c core/boot.c)
 unit_test(option SOURCES core/option.c core/text.c core/err.c)
 unit_test(order)
 unit_test(fade LIBS m)
