@@ -1,8 +1,6 @@
 /* test_words.c - the tools that make texts: words, err, log, boot. */
 #include <criterion/criterion.h>
 #include <errno.h>
-#include <locale.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
