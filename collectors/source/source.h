@@ -213,6 +213,15 @@ void source_fail(struct source_sample *sample, size_t request, enum cr_why why, 
  */
 int source_end(struct source_sample *sample, const char *server);
 
+/**
+ * Put what one row of an ended sample says: values, or that it is an administration server. metric:
+ * the host's numbers of source->metric[]; < 0: the host has no use for it. taken_ns: as put() wants
+ * it. [own]
+ */
+void source_put_row(const struct source *source, const struct source_row *row,
+		    const struct cr_round *round, struct cr_target *target, const int *metric,
+		    int64_t taken_ns);
+
 /** "missing" "found" "undefined" "rejected". [any] */
 const char *source_state_word(enum source_state state);
 
