@@ -94,26 +94,6 @@ static int64_t taken_ns(const struct source_row *row)
 	return age_ns < now ? now - age_ns : 1;
 }
 
-static void put_row(const struct poll *poll, const struct cr_round *round,
-		    const struct source_row *row)
-{
-	const struct web *web = poll->web;
-	const char *name = row->name[0] ? row->name : NULL;
-	const int64_t taken = taken_ns(row);
-
-	if (row->is_skipped) {
-		round->skip(round, poll->target, name, row->skip_text);
-		return;
-	}
-	for (size_t i = 0; i < web->settings.source->n_metrics; i++) {
-		if (web->metric[i] < 0)
-			continue;
-		/* NaN: the host counts what cannot be true */
-		if (row->state[i] == SOURCE_FOUND || row->state[i] == SOURCE_REJECTED)
-			round->put(round, poll->target, name, web->metric[i], row->value[i], taken);
-	}
-}
-
 /* Once when something begins to be wrong with single values, and once when all is well again. */
 static void tell_notes(struct poll *poll, const struct source_sample *sample)
 {
@@ -133,12 +113,14 @@ static void tell_notes(struct poll *poll, const struct source_sample *sample)
 /* All requests that will be sent have been answered, or not. */
 static void poll_end(struct poll *poll, const struct cr_round *round)
 {
+	const struct web *web = poll->web;
 	struct source_sample *sample = poll->sample;
 	const int rc = source_end(sample, poll->target->is_shared ? NULL : poll->target->name);
 
 	poll->sample = NULL;
 	for (size_t i = 0; i < sample->n_rows; i++)
-		put_row(poll, round, &sample->row[i]);
+		source_put_row(web->settings.source, &sample->row[i], round, poll->target,
+			       web->metric, taken_ns(&sample->row[i]));
 	if (rc < 0) {
 		poll_fail(poll, round, sample->why, sample->text);
 	} else {

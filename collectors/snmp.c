@@ -196,31 +196,16 @@ static void warn_of_values(const struct snmp *snmp, struct snmp_agent *agent)
 	agent->is_warned = sample->n_notes > 0;
 }
 
-static void put_row(const struct snmp *snmp, const struct snmp_poll *poll,
-		    const struct source_row *row)
-{
-	const struct cr_round *round = snmp->round;
-	const char *name = row->name[0] != '\0' ? row->name : NULL;
-
-	if (row->is_skipped) {
-		round->skip(round, poll->target, name, row->skip_text);
-		return;
-	}
-	/* The time of asking, so that no value is taken for younger than it is. */
-	for (size_t i = 0; i < poll->source->n_metrics; i++)
-		/* NaN: the host counts what cannot be true */
-		if (row->state[i] == SOURCE_FOUND || row->state[i] == SOURCE_REJECTED)
-			round->put(round, poll->target, name, snmp->metric[i], row->value[i],
-				   poll->begun_ns);
-}
-
 static void put_sample(const struct snmp *snmp, struct snmp_agent *agent)
 {
-	const struct source_sample *sample = agent->poll->sample;
+	const struct snmp_poll *poll = agent->poll;
+	const struct source_sample *sample = poll->sample;
 
 	warn_of_values(snmp, agent);
+	/* The time of asking, so that no value is taken for younger than it is. */
 	for (size_t i = 0; i < sample->n_rows; i++)
-		put_row(snmp, agent->poll, &sample->row[i]);
+		source_put_row(poll->source, &sample->row[i], snmp->round, poll->target,
+			       snmp->metric, poll->begun_ns);
 }
 
 /* The poll of agent, which has just been started or is under way, is over. */

@@ -43,8 +43,7 @@ struct snmp_access {
 	const char *community;
 	size_t community_len;
 	const struct snmp_user *user; /* version 3 */
-	struct snmp_engine
-		engine; /* version 3: given, not to be asked for; len 0: to be asked for */
+	struct snmp_engine engine;    /* version 3: given; len 0: to be asked for */
 	const struct cr_host *log_to; /* answers are logged there; NULL: nowhere */
 	bool is_strict;               /* UDP: hear nobody but the address that was asked */
 };

@@ -26,6 +26,7 @@ void snmp_timers_cancel(struct snmp_timers *timers, struct snmp_timer *timer);
 /** The earliest one, or NULL. [own] */
 struct snmp_timer *snmp_timers_first(const struct snmp_timers *timers);
 
+/** Free the heap; the timers are their owners'. [own] */
 void snmp_timers_fini(struct snmp_timers *timers);
 
 #endif

@@ -31,9 +31,8 @@
 #define HEALTH_LEASE_NS INT64_C(30000000000)      /* of the one trial call */
 #define HEALTH_FAR_NS   (2 * IMAGE_HEALTH_NS_MAX) /* a longer time is nobody's: it is over */
 #define HEALTH_LATE_NS  INT64_C(3600000000000)    /* a lease that ends later is nobody's */
-#define HEALTH_CONTACT_NS                                                                          \
-	INT64_C(86400000000000) /* no contact takes longer: what is later than its end by more is  \
-				   nobody's */
+/* No contact takes longer: a time that is later than its end by more is nobody's. */
+#define HEALTH_CONTACT_NS INT64_C(86400000000000)
 
 /** What shuts a line, as one atomic word: until when (ns, cut to a multiple of 4) and the lowest
  * two bits why. 0: open. */

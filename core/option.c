@@ -20,7 +20,7 @@ size_t option_count(const struct cr_option *table)
 	return n;
 }
 
-static int find_row(const struct cr_option *table, const char *name)
+int option_find(const struct cr_option *table, const char *name)
 {
 	for (size_t i = 0; i < option_count(table); i++)
 		if (strcmp(table[i].name, name) == 0)
@@ -219,7 +219,7 @@ static int parse_value(const struct cr_option *row, const char *text, union cr_v
 int option_check(const struct cr_option *table, const char *name, const char *value,
 		 struct err *err)
 {
-	const int i = find_row(table, name);
+	const int i = option_find(table, name);
 	union cr_value unused;
 	int r;
 
@@ -278,7 +278,7 @@ static int check_row(const struct cr_option *table, size_t i, struct err *err)
 		return err_set(err, -EINVAL,
 			       "options[%zu]: the name \"%s\" is not 1 to 31 of a-z, 0-9 and _", i,
 			       row->name);
-	if (find_row(table, row->name) != (int)i)
+	if (option_find(table, row->name) != (int)i)
 		return err_set(err, -EINVAL, "options[%zu]: the name \"%s\" is there twice", i,
 			       row->name);
 	if (form_of(row->type) == NULL)

@@ -14,6 +14,9 @@ struct option_text {
 /** Number of rows of a table (NULL: 0). [any] */
 size_t option_count(const struct cr_option *table);
 
+/** The row of this name, or -ENOENT (also where there is no table). [any] */
+int option_find(const struct cr_option *table, const char *name);
+
 /**
  * Check one setting against the table: err gets a sentence with the nearest known name or the
  * allowed range. Returns its index, -ENOENT (no such option), -EINVAL or -ERANGE. [any]

@@ -341,6 +341,30 @@ const char *text_nearest(const char *text, const char *const *words)
 	return best != NULL ? best : shortest_with_prefix(text, len, words);
 }
 
+int text_index(const char *text, const char *const *words)
+{
+	for (int i = 0; words[i] != NULL; i++)
+		if (strcmp(words[i], text) == 0)
+			return i;
+	return -1;
+}
+
+void text_join(char *buf, size_t len, const char *const *words)
+{
+	size_t at = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; words[i] != NULL && at < len; i++)
+		at += (size_t)snprintf(buf + at, len - at, "%s%s", i > 0 ? ", " : "", words[i]);
+}
+
+bool text_ends_in(const char *text, const char *end)
+{
+	const size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && strcmp(text + len - end_len, end) == 0;
+}
+
 bool text_is_name(const char *text)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -25,6 +25,15 @@ char *text_show_seconds(char *buf, size_t len, double seconds); /* "1.2 s", "350
 /** The word of words[] (NULL-terminated) that text is probably meant to be, or NULL. [any] */
 const char *text_nearest(const char *text, const char *const *words);
 
+/** Index of text in words[] (NULL-terminated), or -1. [any] */
+int text_index(const char *text, const char *const *words);
+
+/** "a, b, c" of words[] (NULL-terminated), cut to fit. [any] */
+void text_join(char *buf, size_t len, const char *const *words);
+
+/** Does text end in end? [any] */
+bool text_ends_in(const char *text, const char *end);
+
 /** Name of a server, service, source, cluster: 1 .. 63 of [A-Za-z0-9._-], not starting with '.' or
  * '-'. [any] */
 bool text_is_name(const char *text);

@@ -86,6 +86,7 @@ void check_arm(struct check *check, int64_t delay_ns);
 /** The timer of a check: arg. */
 void check_due(evutil_socket_t fd, short what, void *arg);
 
+/** Ends its run without a result; NULL is fine. */
 void check_free(struct check *check);
 
 /** The first check of a line, or of a later one. */

@@ -11,6 +11,7 @@
 #include "ranker.h"
 #include "source.h"
 #include "source_yaml.h"
+#include "text.h"
 
 #define EXIT_USAGE 2
 
@@ -57,20 +58,9 @@ static void take_source_fault(void *user, const char *pointer, const char *text)
 	(void)fprintf(stderr, "callrouterd: %s\n", text);
 }
 
-static bool is_option(const struct cr_option *table, const char *name)
-{
-	for (; table != NULL && table->name != NULL; table++)
-		if (strcmp(table->name, name) == 0)
-			return true;
-	return false;
-}
-
 static bool is_of_language(const struct cr_option *table, const char *name)
 {
-	for (size_t i = 0; source_language_keys[i] != NULL; i++)
-		if (strcmp(source_language_keys[i], name) == 0)
-			return !is_option(table, name);
-	return false;
+	return text_index(name, source_language_keys) >= 0 && option_find(table, name) < 0;
 }
 
 static void load_profile(struct given *given, const struct profiles *profiles, const char *name)
@@ -223,7 +213,7 @@ static int check_described(const struct ranker_facts *facts, const char *file, c
 			       .preset = calloc(n_options + 1, sizeof *given.preset) };
 	int status = EXIT_FAILURE;
 
-	if (facts->kind == PLUGIN_COLLECTOR && is_option(facts->options, "source"))
+	if (facts->kind == PLUGIN_COLLECTOR && option_find(facts->options, "source") >= 0)
 		given.yaml = source_yaml_new();
 	if (given.option == NULL || given.preset == NULL)
 		(void)fprintf(stderr, "callrouterd: no memory\n");

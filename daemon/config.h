@@ -159,6 +159,10 @@ char *config_expand(const char *target, const struct config_server *server);
  * [any] */
 bool config_is_template(const char *target);
 
+/** The target that a server has of its own, instead of this source's; NULL: it has none. [any] */
+const struct config_pair *config_own_target(const struct config_server *server,
+					    const struct config_source *source);
+
 /** Options of a choice as packed text for plugin_instance_open(); malloc'd. [any] */
 char *config_pack(const struct config_pair *options, size_t n);
 

@@ -1,4 +1,5 @@
-/* config_expand.c - target templates: ${host}, ${port}, ${name} and a server's own vars. */
+/* config_expand.c - a server's target: its own, or made of a template with ${host}, ${port},
+ * ${name} and the server's vars. */
 #include "config_internal.h"
 
 #include <errno.h>
@@ -54,6 +55,15 @@ const char *config_variable(const struct config_server *server, const char *name
 bool config_is_template(const char *target)
 {
 	return strstr(target, "${") != NULL;
+}
+
+const struct config_pair *config_own_target(const struct config_server *server,
+					    const struct config_source *source)
+{
+	for (size_t i = 0; source->name != NULL && i < server->n_targets; i++)
+		if (strcmp(server->targets[i].name, source->name) == 0)
+			return &server->targets[i];
+	return NULL;
 }
 
 /* Writes the text to out, if there is one. Returns its length, or < 0. */

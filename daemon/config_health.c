@@ -20,9 +20,6 @@ static const char *const check_keys[] = { "tcp",  "http", "status", "interval", 
 
 /* The words of enum image_counts, in the order of its bits. */
 static const char *const counts_words[] = { "connect", "timeout", "5xx", NULL };
-#define COUNTS_ALL                                                                                 \
-	((uint32_t)IMAGE_COUNTS_CONNECT | (uint32_t)IMAGE_COUNTS_TIMEOUT |                         \
-	 (uint32_t)IMAGE_COUNTS_FAILED)
 
 static const struct config_range out_range = { 100 * CLOCK_MS, 86400 * CLOCK_S, "100ms to 1d" };
 static const struct config_range pause_range = { 0, 3600 * CLOCK_S, "0s to 1h" };
@@ -37,7 +34,7 @@ struct config_health config_health_preset(void)
 		.aside_most_ns = 30 * CLOCK_S,
 		.slow_start_ns = 10 * CLOCK_S,
 		.failures = 10,
-		.counts = COUNTS_ALL,
+		.counts = IMAGE_COUNTS_ALL,
 		.check = { .interval_ns = 2 * CLOCK_S,
 			   .timeout_ns = CLOCK_S,
 			   .fall = 3,

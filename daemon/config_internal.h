@@ -236,6 +236,7 @@ struct config_health config_health_preset(void);
 void config_health_read(struct config_reader *reader, const yaml_node_t *node,
 			struct config_health *health);
 void config_health_free(struct config_health *health);
+
 /*** config_smooth.c ***/
 
 /** Read what a service smooths. [main] */

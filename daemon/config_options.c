@@ -15,20 +15,13 @@
 
 #define OTHERS 007 /* permissions of everybody else */
 
-static bool ends_in(const char *text, const char *end)
-{
-	const size_t len = strlen(text), end_len = strlen(end);
-
-	return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 static bool is_secret(const char *option)
 {
 	static const char *const secrets[] = { "community_file", "password_file", "token_file",
 					       "key_file", "secret_file" };
 
 	for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)
-		if (ends_in(option, secrets[i]))
+		if (text_ends_in(option, secrets[i]))
 			return true;
 	return false;
 }
@@ -99,7 +92,7 @@ static void check_files(struct config_reader *reader, const struct config_option
 	for (size_t i = 0; i < options->n; i++) {
 		struct config_pair *pair = &options->pairs[i];
 
-		if (!ends_in(pair->name, "_file"))
+		if (!text_ends_in(pair->name, "_file"))
 			continue;
 		make_absolute(reader, pair);
 		if (is_secret(pair->name))

@@ -26,25 +26,19 @@ struct making {
 	size_t n_laid; /* keys of the language in the entry */
 };
 
-static bool is_among(const char *const *words, const char *word)
-{
-	for (; words != NULL && *words != NULL; words++)
-		if (strcmp(*words, word) == 0)
-			return true;
-	return false;
-}
-
 static bool is_option(const struct making *making, const char *name)
 {
-	for (const struct cr_option *o = making->table; o != NULL && o->name != NULL; o++)
-		if (strcmp(o->name, name) == 0)
-			return true;
-	return false;
+	return option_find(making->table, name) >= 0;
+}
+
+static bool is_own(const struct making *making, const char *key)
+{
+	return text_index(key, making->entry->own_keys) >= 0;
 }
 
 static bool is_of_language(const struct making *making, const char *key)
 {
-	return is_among(source_language_keys, key) && !is_option(making, key);
+	return text_index(key, source_language_keys) >= 0 && !is_option(making, key);
 }
 
 /* The key that was probably meant, of the language, the plugin's options, and keys (NULL: no
@@ -94,7 +88,7 @@ static void note_stray_key(struct making *making, const struct source_place *pla
 	const char *nearest = nearest_key(making, key, NULL);
 	char text[300];
 
-	if (is_among(making->entry->own_keys, key))
+	if (is_own(making, key))
 		(void)snprintf(text, sizeof text,
 			       "\"%s\" is a key of a collector's entry, not of a profile; move it "
 			       "there",
@@ -124,7 +118,7 @@ static void take_source_fault(void *user, const char *pointer, const char *text)
 		return;
 	}
 	place = source_yaml_place(making->yaml, pointer);
-	if (strchr(pointer + 1, '/') == NULL && !is_among(source_language_keys, pointer + 1))
+	if (strchr(pointer + 1, '/') == NULL && text_index(pointer + 1, source_language_keys) < 0)
 		note_stray_key(making, &place, pointer + 1);
 	else
 		take_fault_at(making, &place, text);
@@ -265,10 +259,10 @@ static const char **sort_keys(struct making *making)
 			continue; /* config_map() has told */
 		if (is_of_language(making, key))
 			making->n_laid++;
-		else if (!is_among(making->entry->own_keys, key) &&
+		else if (!is_own(making, key) &&
 			 (!is_option(making, key) || strcmp(key, CONFIG_SOURCE_OPTION) == 0))
 			check_key(making, at, key);
-		else if (is_option(making, key) && !is_among(making->entry->own_keys, key))
+		else if (is_option(making, key) && !is_own(making, key))
 			continue;
 		others[n++] = key;
 	}

@@ -10,9 +10,8 @@
 #define FULL_AT_MAX 1000000
 
 enum { NAME, SERVERS, ROUTER, DEFAULT, STALE_AFTER, HEALTH, FULL_AT, SMOOTH };
-static const char *const service_keys[] = { "name",        "servers", "router",  "default",
-					    "stale_after", "health",  "full_at", "smooth",
-					    NULL };
+static const char *const service_keys[] = { "name",   "servers", "router", "default", "stale_after",
+					    "health", "full_at", "smooth", NULL };
 enum { PLUGIN, OPTIONS };
 static const char *const choice_keys[] = { "plugin", "options", NULL };
 static const struct config_range stale_range = { 50 * CLOCK_MS, 86400 * CLOCK_S, "50ms to 1d" };

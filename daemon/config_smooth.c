@@ -97,26 +97,19 @@ static bool is_metric(const char *name)
 	return name[len] == '\0' && len > 0 && len <= 63 && name[0] >= 'a';
 }
 
-/* Collectors may have metrics of their own, so that only what is nearly right is a mistake. */
-static bool is_known(const char *name)
-{
-	for (size_t i = 0; words_metric_names[i] != NULL; i++)
-		if (strcmp(words_metric_names[i], name) == 0)
-			return true;
-	return false;
-}
-
 /* The entry for a metric, or NULL with a mistake. */
 static struct config_smooth *begin(struct config_reader *reader, const yaml_node_t *node,
 				   struct config_service *service)
 {
 	const char *name = config_text(reader, node, "a metric", false);
-	const char *nearest =
-		name != NULL && !is_known(name) ? text_nearest(name, words_metric_names) : NULL;
 	struct config_smooth *smooth = &service->smooth[service->n_smooth];
+	const char *nearest = NULL;
 
 	if (name == NULL)
 		return NULL;
+	/* Collectors may have metrics of their own: only what is nearly right is a mistake. */
+	if (text_index(name, words_metric_names) < 0)
+		nearest = text_nearest(name, words_metric_names);
 	for (size_t i = 0; i < service->n_smooth; i++)
 		if (strcmp(service->smooth[i].metric, name) == 0) {
 			config_mistake(reader, node, "metric \"%s\" is smoothed twice; keep one",

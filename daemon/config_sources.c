@@ -137,15 +137,6 @@ void config_sources_read(struct config_reader *reader, const yaml_node_t *list)
 
 /*** Once the servers are known ***/
 
-static const struct config_pair *own_target(const struct config_server *server,
-					    const struct config_source *source)
-{
-	for (size_t i = 0; source->name != NULL && i < server->n_targets; i++)
-		if (strcmp(server->targets[i].name, source->name) == 0)
-			return &server->targets[i];
-	return NULL;
-}
-
 /* The variable that was probably meant, of those that this server has. */
 static const char *nearest_variable(const struct config_server *server, const char *name)
 {
@@ -202,7 +193,7 @@ static void check_variable(struct config_reader *reader, const struct config_sou
 	for (size_t i = 0; i < source->n_servers; i++) {
 		const struct config_server *server = &reader->config->servers[source->servers[i]];
 
-		if (own_target(server, source) != NULL ||
+		if (config_own_target(server, source) != NULL ||
 		    config_variable(server, piece->ptr, piece->len) != NULL)
 			continue;
 		first = first != NULL ? first : server;
@@ -236,8 +227,8 @@ static void check_scope(struct config_reader *reader, const struct config_source
 	bool needs_target = false;
 
 	for (size_t i = 0; i < source->n_servers; i++)
-		needs_target |=
-			own_target(&reader->config->servers[source->servers[i]], source) == NULL;
+		needs_target |= config_own_target(&reader->config->servers[source->servers[i]],
+						  source) == NULL;
 	if (nodes->is_per_server && needs_target && source->target != NULL &&
 	    !config_is_template(source->target))
 		config_mistake(reader, nodes->target,
@@ -278,7 +269,7 @@ static void check_own_targets(struct config_reader *reader, const struct config_
 		is_polled[source->servers[i]] = true;
 	for (size_t i = 0; i < n; i++) {
 		const struct config_server *server = &reader->config->servers[i];
-		const struct config_pair *pair = own_target(server, source);
+		const struct config_pair *pair = config_own_target(server, source);
 
 		if (pair != NULL)
 			check_own_target(reader, server, pair, is_polled[i]);

@@ -105,37 +105,19 @@ const char *config_text(struct config_reader *reader, const yaml_node_t *node, c
 
 /*** Maps ***/
 
-/* "a, b, c" */
-static void join(char *buf, size_t len, const char *const *words)
-{
-	size_t at = 0;
-
-	buf[0] = '\0';
-	for (; *words != NULL && at < len; words++)
-		at += (size_t)snprintf(buf + at, len - at, "%s%s", at > 0 ? ", " : "", *words);
-}
-
 static void note_unknown_key(struct config_reader *reader, const yaml_node_t *at, const char *key,
 			     const char *what, const char *const *keys)
 {
 	const char *nearest = text_nearest(key, keys);
 	char known[200];
 
-	join(known, sizeof known, keys);
+	text_join(known, sizeof known, keys);
 	if (nearest != NULL)
 		config_mistake(reader, at, "unknown key \"%s\" in %s; did you mean \"%s\"?", key,
 			       what, nearest);
 	else
 		config_mistake(reader, at, "unknown key \"%s\" in %s; there are: %s", key, what,
 			       known);
-}
-
-static int index_of(const char *const *words, const char *word)
-{
-	for (int i = 0; words[i] != NULL; i++)
-		if (strcmp(words[i], word) == 0)
-			return i;
-	return -1;
 }
 
 static bool is_map(struct config_reader *reader, const yaml_node_t *node, const char *what)
@@ -170,7 +152,7 @@ bool config_map(struct config_reader *reader, const yaml_node_t *node, const cha
 		int i;
 
 		key = config_text(reader, at, "a key", false);
-		i = key != NULL ? index_of(keys, key) : -1;
+		i = key != NULL ? text_index(key, keys) : -1;
 		if (i >= 0 && slot[i] != NULL)
 			note_twice(reader, at, key, what);
 		else if (i >= 0)
@@ -232,7 +214,7 @@ size_t config_pairs(struct config_reader *reader, const yaml_node_t *map, const 
 		const yaml_node_t *at = node_of(reader, pair->key);
 		const char *key = config_text(reader, at, "a key", false);
 
-		if (key == NULL || (known != NULL && index_of(known, key) >= 0))
+		if (key == NULL || (known != NULL && text_index(key, known) >= 0))
 			continue;
 		if (n == CONFIG_PAIRS_MAX) {
 			config_mistake(reader, at, "more than 64 keys in %s; remove some", what);

@@ -168,6 +168,8 @@ void ctl_table_free(struct ctl_table *table);
 void ctl_table_add(struct ctl_table *table, enum ctl_colour colour, const char *text);
 void ctl_table_addf(struct ctl_table *table, enum ctl_colour colour, const char *fmt, ...)
 	CR_PRINTF(3, 4);
+/** The value of a metric that counts bytes, as its document has it; "-" where it is unknown. */
+void ctl_table_add_bytes(struct ctl_table *table, const json_t *metric);
 
 /** A time that is left, rounded up: "12s", "2m10s", "3h5m". Returns buf. (ctl_health.c) */
 char *ctl_show_left(char *buf, size_t len, double seconds);

@@ -1,14 +1,7 @@
 /* ctl_check.c - check a configuration or a plugin: by callrouterd itself, which starts nothing. */
 #include "ctl.h"
 
-#include <string.h>
-
-static bool ends_with(const char *text, const char *end)
-{
-	const size_t len = strlen(text), end_len = strlen(end);
-
-	return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
+#include "text.h"
 
 /* Options of ours go on to callrouterd. Returns as ctl_option(). */
 static int take_options(struct ctl *ctl, int argc, char **argv, struct ctl_line *line)
@@ -37,7 +30,7 @@ int ctl_check(struct ctl *ctl, int argc, char **argv)
 	code = take_options(ctl, argc, argv, &line);
 	if (code != CTL_ARGUMENTS)
 		return ctl_leave(code);
-	if (ends_with(argv[optind], ".so")) {
+	if (text_ends_in(argv[optind], ".so")) {
 		ctl_line_add(&line, check_plugin);
 		for (int i = optind; i < argc; i++)
 			ctl_line_add(&line, argv[i]);

@@ -6,20 +6,13 @@
 
 #include "text.h"
 
-static bool ends_in(const char *text, const char *end)
-{
-	const size_t len = strlen(text), end_len = strlen(end);
-
-	return len > end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 static void add_value(struct ctl_table *table, const char *name, double value)
 {
 	char text[32];
 
 	if (isnan(value))
 		ctl_table_add(table, CTL_PLAIN, "-");
-	else if (ends_in(name, "_bytes"))
+	else if (text_ends_in(name, "_bytes"))
 		ctl_table_add(table, CTL_PLAIN, text_show_bytes(text, sizeof text, value));
 	else
 		ctl_table_addf(table, CTL_PLAIN, "%.6g", value);

@@ -11,14 +11,6 @@ static const json_t *metric_of(const json_t *server, const char *name)
 	return json_object_get(json_object_get(server, "metrics"), name);
 }
 
-static void add_bytes(struct ctl_table *table, const json_t *metric)
-{
-	char text[32];
-
-	ctl_table_add(table, CTL_PLAIN,
-		      text_show_bytes(text, sizeof text, ctl_number(metric, "value")));
-}
-
 static void add_age(struct ctl_table *table, const json_t *metric)
 {
 	const bool is_stale = json_is_false(json_object_get(metric, "fresh"));
@@ -56,7 +48,7 @@ static void add_server(struct ctl_table *table, const json_t *server)
 	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(server, "inflight"));
 	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(server, "calls"));
 	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(server, "failures"));
-	add_bytes(table, free_bytes);
+	ctl_table_add_bytes(table, free_bytes);
 	add_age(table, free_bytes);
 	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(server, "polls"));
 	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(server, "poll_failures"));

@@ -143,14 +143,6 @@ static void print_warnings(const struct page *page, const json_t *warnings)
 
 /*** The ranking ***/
 
-static void add_bytes(struct ctl_table *table, const json_t *metric)
-{
-	char text[32];
-
-	ctl_table_add(table, CTL_PLAIN,
-		      text_show_bytes(text, sizeof text, ctl_number(metric, "value")));
-}
-
 /* Of the heap's figures; of all if there are none of the heap. */
 static double oldest_age_s(json_t *metrics, bool only_heap)
 {
@@ -251,8 +243,8 @@ static void add_entry(struct ctl_table *table, const json_t *entry, double stale
 	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(entry, "position"));
 	ctl_table_add(table, CTL_BOLD, ctl_text(entry, "server"));
 	ctl_add_state(table, ctl_text(entry, "state"), entry);
-	add_bytes(table, json_object_get(metrics, "jvm_heap_free_bytes"));
-	add_bytes(table, json_object_get(metrics, "jvm_heap_size_bytes"));
+	ctl_table_add_bytes(table, json_object_get(metrics, "jvm_heap_free_bytes"));
+	ctl_table_add_bytes(table, json_object_get(metrics, "jvm_heap_size_bytes"));
 	add_age(table, metrics, stale_after_s);
 	ctl_table_addf(table, CTL_PLAIN, "%lld", ctl_count_of(entry, "inflight"));
 	add_share(table, entry);

@@ -116,6 +116,14 @@ void ctl_table_addf(struct ctl_table *table, enum ctl_colour colour, const char 
 	ctl_table_add(table, colour, text);
 }
 
+void ctl_table_add_bytes(struct ctl_table *table, const json_t *metric)
+{
+	char text[32];
+
+	ctl_table_add(table, CTL_PLAIN,
+		      text_show_bytes(text, sizeof text, ctl_number(metric, "value")));
+}
+
 /* Letters, not bytes: the continuation bytes of UTF-8 take no place. */
 static int width_of(const char *text)
 {

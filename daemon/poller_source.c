@@ -211,15 +211,6 @@ static int read_options(struct source *source, struct err *err)
 	return rc;
 }
 
-/** The target that a server has of its own, instead of the source's; or NULL. */
-static const char *own_target(const struct config_server *server, const char *source)
-{
-	for (size_t i = 0; i < server->n_targets; i++)
-		if (strcmp(server->targets[i].name, source) == 0)
-			return server->targets[i].value;
-	return NULL;
-}
-
 /** Servers and targets as configured. */
 static int add_configured(struct source *source, const struct config *config,
 			  const struct config_source *from, struct err *err)
@@ -229,7 +220,7 @@ static int add_configured(struct source *source, const struct config *config,
 
 	for (size_t i = 0; i < from->n_servers; i++) {
 		const struct config_server *server = config->servers + from->servers[i];
-		const char *own = own_target(server, from->name);
+		const struct config_pair *own = config_own_target(server, from);
 		const bool is_covered = own == NULL && !is_template;
 		char *endpoint;
 
@@ -240,7 +231,7 @@ static int add_configured(struct source *source, const struct config *config,
 		needs_shared |= is_covered;
 		if (is_covered)
 			continue;
-		endpoint = config_expand(own == NULL ? from->target : own, server);
+		endpoint = config_expand(own == NULL ? from->target : own->value, server);
 		if (endpoint == NULL)
 			return err_set(err, -EINVAL, "the target cannot be filled in for server %s",
 				       server->name);

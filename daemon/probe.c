@@ -62,26 +62,19 @@ static int fail_unknown_source(const struct config *config, const char *name)
 	return status;
 }
 
-static const char *own_target(const struct config_server *server, const char *source)
-{
-	for (size_t i = 0; i < server->n_targets; i++)
-		if (strcmp(server->targets[i].name, source) == 0)
-			return server->targets[i].value;
-	return NULL;
-}
-
 /* The target for one server, which may be the one for all. */
 static int take_target(struct attempt *attempt, const struct config_server *server)
 {
 	const struct config_source *source = attempt->source;
-	const char *own = own_target(server, source->name);
+	const struct config_pair *own = config_own_target(server, source);
 	struct probe_target *target = &attempt->target;
 
 	target->is_shared = own == NULL && !config_is_template(source->target);
 	target->name = target->is_shared ? source->name : server->name;
-	target->endpoint = target->is_shared
-				   ? strdup(source->target)
-				   : config_expand(own != NULL ? own : source->target, server);
+	target->endpoint =
+		target->is_shared
+			? strdup(source->target)
+			: config_expand(own != NULL ? own->value : source->target, server);
 	return target->endpoint != NULL ? 0 : fail("out of memory");
 }
 
@@ -93,7 +86,7 @@ static int find_target(struct attempt *attempt)
 
 	for (size_t i = 0; i < source->n_servers; i++) {
 		const struct config_server *server = &servers[source->servers[i]];
-		const bool is_covered = own_target(server, source->name) == NULL &&
+		const bool is_covered = config_own_target(server, source) == NULL &&
 					!config_is_template(source->target);
 
 		if (name != NULL ? strcmp(server->name, name) == 0 : chosen == NULL || is_covered)

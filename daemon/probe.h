@@ -8,9 +8,8 @@
 
 /** What is to be tried. */
 struct probe_options {
-	const char *source; /* name of a collector's entry */
-	const char
-		*server; /* whose target; NULL: the one that all share, else the first server's */
+	const char *source;  /* name of a collector's entry */
+	const char *server;  /* whose target; NULL: the shared one, else the first server's */
 	const char *replay;  /* file with a recorded answer; NULL: ask the live source */
 	const char *request; /* which one, by name or number from 1; NULL: all, or the only one */
 	bool is_raw;         /* show answers whole */

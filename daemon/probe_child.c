@@ -197,14 +197,12 @@ static int parse_options(const struct config_source *source, const struct cr_opt
 	for (; n < source->n_options && n < OPTIONS_MAX - 1; n++)
 		given[n] =
 			(struct option_text){ source->options[n].name, source->options[n].value };
-	for (const struct cr_option *o = table; o != NULL && o->name != NULL; o++) {
+	if (option_find(table, "log_answers") >= 0) {
 		size_t at = 0;
 
-		if (strcmp(o->name, "log_answers") != 0)
-			continue;
-		while (at < n && strcmp(given[at].name, o->name) != 0)
+		while (at < n && strcmp(given[at].name, "log_answers") != 0)
 			at++;
-		given[at] = (struct option_text){ o->name, "true" };
+		given[at] = (struct option_text){ "log_answers", "true" };
 		n += at == n;
 	}
 	return option_parse(table, given, n, value, err);

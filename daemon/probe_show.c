@@ -40,13 +40,6 @@ void probe_show_answer(const struct probe_page *page, size_t request, const char
 
 /*** Figures ***/
 
-static bool ends_in(const char *text, const char *end)
-{
-	const size_t len = strlen(text), end_len = strlen(end);
-
-	return len > end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 /* "123456 B (120.6 KiB)", "0.25", "17" */
 static void show_value(char *buf, size_t len, const char *metric, double value)
 {
@@ -54,10 +47,10 @@ static void show_value(char *buf, size_t len, const char *metric, double value)
 
 	if (isnan(value))
 		(void)text_copy(buf, len, "-");
-	else if (ends_in(metric, "_bytes"))
+	else if (text_ends_in(metric, "_bytes"))
 		(void)snprintf(buf, len, "%.0f bytes (%s)", value,
 			       text_show_bytes(people, sizeof people, value));
-	else if (ends_in(metric, "_seconds"))
+	else if (text_ends_in(metric, "_seconds"))
 		(void)snprintf(buf, len, "%.9g s", value);
 	else
 		(void)snprintf(buf, len, "%.9g", value);

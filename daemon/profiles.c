@@ -62,16 +62,10 @@ void profiles_fini(struct profiles *profiles)
 	profiles->n = 0;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-	const size_t len = strlen(text), end_len = strlen(end);
-
-	return len > end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 bool profiles_is_path(const char *name)
 {
-	return strchr(name, '/') != NULL || ends_in(name, suffix) || ends_in(name, ".yml");
+	return strchr(name, '/') != NULL || text_ends_in(name, suffix) ||
+	       text_ends_in(name, ".yml");
 }
 
 char *profiles_find(const struct profiles *profiles, const char *name)
@@ -194,7 +188,7 @@ static int list_dir(struct profiles_list *list, const char *path)
 
 	/* One thread reads this stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while (dir != NULL && rc == 0 && (file = readdir(dir)) != NULL)
-		if (file->d_name[0] != '.' && ends_in(file->d_name, suffix) &&
+		if (file->d_name[0] != '.' && text_ends_in(file->d_name, suffix) &&
 		    strlen(file->d_name) <= NAME_MAX_LEN + sizeof suffix)
 			rc = list_file(list, path, file->d_name);
 	if (dir != NULL)

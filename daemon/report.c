@@ -277,8 +277,8 @@ static json_t *server_document(const struct report_source *source, const struct 
 	const struct image_server *server = published(source, entry->name);
 	const struct counters_line *line = server != NULL ? report_line(source, server) : NULL;
 	json_t *document = json_pack(
-		"{s:o,s:o,s:s,s:s,s:I,s:b,s:b,s:o,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "server",
-		document_text(entry->name, sizeof entry->name), "address",
+		"{s:o,s:o,s:s,s:s,s:I,s:b,s:b,s:o,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
+		"server", document_text(entry->name, sizeof entry->name), "address",
 		document_text(entry->address, sizeof entry->address), "role",
 		entry->is_admin ? "admin" : "managed", "state", server_state(source, entry, line),
 		"weight", (json_int_t)entry->weight, "weight_set", entry->weight_is_set, "drained",

@@ -260,8 +260,7 @@ static json_t *entry_document(const struct subject *s, size_t position, size_t r
 			  document_text(server->address, sizeof server->address), "state",
 			  report_state(s->source, line), "weight", (json_int_t)server->weight,
 			  "inflight", (json_int_t)inflight, "share", share_of(s, server), "metrics",
-			  metrics_document(s, row), "columns",
-			  columns_document(s, row));
+			  metrics_document(s, row), "columns", columns_document(s, row));
 	return report_add_health(document, s->source, line, s->service->health.slow_start_ns);
 }
 

@@ -102,14 +102,10 @@ void servers_suspect(struct servers *servers, const char *server, const char *te
 bool servers_is_skipped(struct servers *servers, const char *server);
 
 /** The operator's wishes, kept across restarts, and while a server is not in the configuration.
- * weight: 0 .. 100, or SERVERS_WEIGHT_UNSET: the
- * configuration's again. Return 0, or < 0 with err: -ENOENT, -EINVAL (an admin server), -ERANGE,
- * not written (then not done). [main] */
+ * weight: 0 .. 100, or SERVERS_WEIGHT_UNSET: the configuration's again. Return 0, or < 0 with err:
+ * -ENOENT, -EINVAL (an admin server), -ERANGE, not written (then not done). [main] */
 int servers_drain(struct servers *servers, const char *server, bool drained, struct err *err);
 int servers_weight(struct servers *servers, const char *server, uint32_t weight, struct err *err);
-
-/** How many servers are configured (admin ones included), in the configuration's order. [main] */
-size_t servers_count(struct servers *servers);
 
 /** What an image says of a server. */
 struct servers_brief {

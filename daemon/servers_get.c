@@ -6,11 +6,6 @@
 
 #include "text.h"
 
-size_t servers_count(struct servers *servers)
-{
-	return servers->n;
-}
-
 size_t servers_metric_count(struct servers *servers)
 {
 	size_t n;

@@ -15,6 +15,7 @@
 
 struct warnings;
 
+/** NULL: no memory. [main] */
 struct warnings *warnings_new(void);
 void warnings_free(struct warnings *warnings);
 

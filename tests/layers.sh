@@ -58,7 +58,7 @@ router()
 # The source language is shared with the daemon: it may use core's lowest layer.
 source_needs()
 {
-	[[ $file == collectors/source* && ${layer[core/$name]:-} == 1 ]]
+	[[ $file == collectors/source/* && (-e collectors/source/$name || ${layer[core/$name]:-} == 1) ]]
 }
 
 collector()
@@ -66,8 +66,9 @@ collector()
 	case $quote$name in
 	\<callrouter/plugin.h | \<callrouter/order.h) ;;
 	\<callrouter/*) fault "a collector is a plugin: <callrouter/plugin.h> alone" ;;
-	\"*) [ -e "collectors/$name" ] || source_needs ||
-		fault "there is no such header in collectors/" ;;
+	\"source.h) ;;
+	\"*) source_needs || [[ $file != collectors/source/* && -e collectors/$name ]] ||
+		fault "a collector's own headers and source.h, or the language's own and the lowest of core" ;;
 	\<*/* | \<expat.h | \<jansson.h | \<yaml.h)
 		[[ $name == sys/* || $name == net/* || $name == netinet/* || $name == arpa/* ]] ||
 			is_in "$name" "$collectors_use" || fault "not a library of the collectors" ;;
@@ -149,7 +150,7 @@ circles()
 {
 	local folder
 
-	for folder in core daemon collectors; do
+	for folder in core daemon collectors collectors/source; do
 		awk '/^#include "/ { name = FILENAME; sub(/.*\//, "", name); split($0, part, "\"");
 			print name, part[2] }' "$folder"/*.h /dev/null | tsort >/dev/null || {
 			echo "$folder: these headers include each other in a circle (see above)"

@@ -8,9 +8,7 @@
 
 #include <criterion/criterion.h>
 
-#include "lab/collector_host.h"
-#include "lab/fake_http.h"
-#include "lab/lab_open.h"
+#include "http_scene.h"
 
 #define STATUS_PAGE                                                                                \
 	"<status><jvm><memory free='100' total='200' max='300'/></jvm><connector><threadInfo "     \
@@ -21,39 +19,13 @@
 static const char *const tomcat[] = { "profile=tomcat-status", NULL };
 static const char *const jolokia[] = { "profile=jolokia", NULL };
 
-static struct fake_http *web;
-static struct collector_host *host;
-static char err[512];
-
-static void open_host(const char *const *settings)
-{
-	host = lab_open(&cr_collector_1, "src", settings, err, sizeof err);
-	cr_assert(host, "%s", err);
-}
-
 static void begin(void)
 {
-	web = fake_http_new();
-	cr_assert(web);
+	open_web();
 	fake_http_page(web, "200 OK", "Content-Type: text/xml\r\n", STATUS_PAGE);
 }
 
-static void end(void)
-{
-	if (host)
-		cr_expect(!collector_host_fault(host), "%s", collector_host_fault(host));
-	collector_host_close(host);
-	fake_http_free(web);
-}
-
-TestSuite(http, .init = begin, .fini = end, .timeout = 60);
-
-/* One poll that ends within its own deadline. */
-static const struct collector_poll *poll_once(int target)
-{
-	cr_assert_eq(collector_host_poll(host, 5000 * CH_MS, 20000 * CH_MS), 0);
-	return collector_host_last(host, target);
-}
+TestSuite(http, .init = begin, .fini = close_all, .timeout = 60);
 
 static const struct collector_poll *poll_endpoint(const char *endpoint)
 {
@@ -63,25 +35,6 @@ static const struct collector_poll *poll_endpoint(const char *endpoint)
 static double value(const char *metric)
 {
 	return collector_host_value(host, "ms1", NULL, metric);
-}
-
-static void expect_good(const struct collector_poll *poll)
-{
-	cr_expect_eq(poll->state, COLLECTOR_GOOD, "%s", poll->text);
-}
-
-static void expect_failed(const struct collector_poll *poll, enum cr_why why, const char *text)
-{
-	cr_expect_eq(poll->state, COLLECTOR_FAILED);
-	cr_expect_eq(poll->why, why, "%d: %s", poll->why, poll->text);
-	cr_expect(strstr(poll->text, text), "\"%s\" has no \"%s\"", poll->text, text);
-}
-
-static bool was_asked(const char *text)
-{
-	char head[8192];
-
-	return strstr(fake_http_request(web, head, sizeof head), text) != NULL;
 }
 
 /*** What is asked, what is put ***/

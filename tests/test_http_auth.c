@@ -7,18 +7,14 @@
 
 #include <criterion/criterion.h>
 
-#include "lab/collector_host.h"
-#include "lab/fake_http.h"
-#include "lab/lab_open.h"
+#include "http_scene.h"
 
 #define CHALLENGE                                                                                  \
 	"WWW-Authenticate: Digest realm=\"ManagementRealm\", nonce=\"abc\", algorithm=MD5, "       \
 	"qop=\"auth\"\r\n"
 #define HEAP "{\"used\":3,\"committed\":5,\"max\":7}"
 
-static struct fake_http *web;
-static struct collector_host *host;
-static char err[512], path[64], secret[96];
+static char path[64], secret[96];
 
 static void write_secret(const char *option, const char *text)
 {
@@ -31,40 +27,19 @@ static void write_secret(const char *option, const char *text)
 	snprintf(secret, sizeof secret, "%s=%s", option, path);
 }
 
-static void begin(void)
-{
-	web = fake_http_new();
-	cr_assert(web);
-}
-
 static void end(void)
 {
-	collector_host_close(host);
-	fake_http_free(web);
+	close_all();
 	if (path[0])
 		unlink(path);
 }
 
-TestSuite(http_auth, .init = begin, .fini = end, .timeout = 60);
+TestSuite(http_auth, .init = open_web, .fini = end, .timeout = 60);
 
-static const struct collector_poll *poll_once(int target)
+static int open_target(const char *const *settings)
 {
-	cr_assert_eq(collector_host_poll(host, 5000 * CH_MS, 20000 * CH_MS), 0);
-	return collector_host_last(host, target);
-}
-
-static int open_host(const char *const *settings)
-{
-	host = lab_open(&cr_collector_1, "src", settings, err, sizeof err);
-	cr_assert(host, "%s", err);
+	open_host(settings);
 	return collector_host_add(host, "ms1", fake_http_url(web), false);
-}
-
-static bool was_asked(const char *text)
-{
-	char head[8192];
-
-	return strstr(fake_http_request(web, head, sizeof head), text) != NULL;
 }
 
 Test(http_auth, answers_the_challenge_of_a_wildfly_and_keeps_it)
@@ -75,7 +50,7 @@ Test(http_auth, answers_the_challenge_of_a_wildfly_and_keeps_it)
 	write_secret("password_file", "s3cret\n");
 	fake_http_page(web, "401 Unauthorized", CHALLENGE, "");
 	fake_http_when(web, "Authorization: Digest username=\"poller\"", "200 OK", "", HEAP);
-	target = open_host(settings);
+	target = open_target(settings);
 	cr_expect_eq(poll_once(target)->state, COLLECTOR_GOOD, "%s", poll_once(target)->text);
 	cr_expect_eq(collector_host_value(host, "ms1", NULL, "jvm_heap_used_bytes"), 3);
 	cr_expect_eq(fake_http_requests(web), 2, "one is refused with the challenge");
@@ -92,7 +67,7 @@ Test(http_auth, never_sends_a_digest_password_to_a_server_that_wants_it_plain)
 
 	write_secret("password_file", "s3cret\n");
 	fake_http_page(web, "401 Unauthorized", "WWW-Authenticate: Basic realm=\"x\"\r\n", "");
-	cr_expect_eq(poll_once(open_host(settings))->why, CR_AUTH);
+	cr_expect_eq(poll_once(open_target(settings))->why, CR_AUTH);
 	cr_expect_not(was_asked("Authorization"));
 }
 
@@ -105,7 +80,7 @@ Test(http_auth, sends_a_bearer_token)
 	fake_http_when(web, "Authorization: Bearer tok.en-1\r\n", "200 OK", "",
 		       "jvm_memory_used_bytes{area=\"heap\"} 3\n"
 		       "jvm_memory_committed_bytes{area=\"heap\"} 5\n");
-	cr_expect_eq(poll_once(open_host(settings))->state, COLLECTOR_GOOD);
+	cr_expect_eq(poll_once(open_target(settings))->state, COLLECTOR_GOOD);
 }
 
 Test(http_auth, keeps_the_secret_when_it_is_sent_elsewhere)
@@ -114,7 +89,7 @@ Test(http_auth, keeps_the_secret_when_it_is_sent_elsewhere)
 
 	write_secret("password_file", "s3cret\n");
 	fake_http_page(web, "302 Found", "Location: http://127.0.0.1:9/\r\n", "");
-	cr_expect_eq(poll_once(open_host(settings))->why, CR_REPLY);
+	cr_expect_eq(poll_once(open_target(settings))->why, CR_REPLY);
 	cr_expect_eq(fake_http_requests(web), 1);
 }
 

@@ -8,69 +8,24 @@
 
 #include <criterion/criterion.h>
 
-#include "lab/collector_host.h"
-#include "lab/fake_http.h"
-#include "lab/lab_open.h"
+#include "http_scene.h"
 
 #define MEASURED(value) "{\"measurements\":[{\"statistic\":\"VALUE\",\"value\":" value "}]}"
 
 static const char *const actuator[] = { "profile=actuator", NULL };
 static const char *const weblogic[] = { "profile=weblogic-rest", NULL };
 
-static struct fake_http *web;
-static struct collector_host *host;
-static char err[512];
-
-static void open_host(const char *const *settings)
-{
-	host = lab_open(&cr_collector_1, "src", settings, err, sizeof err);
-	cr_assert(host, "%s", err);
-}
-
 static void begin(void)
 {
-	web = fake_http_new();
-	cr_assert(web);
+	open_web();
 	fake_http_page(web, "404 Not Found", "", "");
 }
 
-static void end(void)
-{
-	cr_expect(!collector_host_fault(host), "%s", collector_host_fault(host));
-	collector_host_close(host);
-	fake_http_free(web);
-}
-
-TestSuite(http_requests, .init = begin, .fini = end, .timeout = 60);
-
-static const struct collector_poll *poll_once(int target)
-{
-	cr_assert_eq(collector_host_poll(host, 5000 * CH_MS, 20000 * CH_MS), 0);
-	return collector_host_last(host, target);
-}
+TestSuite(http_requests, .init = begin, .fini = close_all, .timeout = 60);
 
 static double value(const char *row, const char *metric)
 {
 	return collector_host_value(host, row ? "all" : "ms1", row, metric);
-}
-
-static bool was_asked(const char *text)
-{
-	char head[8192];
-
-	return strstr(fake_http_request(web, head, sizeof head), text) != NULL;
-}
-
-static void expect_good(const struct collector_poll *poll)
-{
-	cr_expect_eq(poll->state, COLLECTOR_GOOD, "%s", poll->text);
-}
-
-static void expect_failed(const struct collector_poll *poll, enum cr_why why, const char *text)
-{
-	cr_expect_eq(poll->state, COLLECTOR_FAILED);
-	cr_expect_eq(poll->why, why, "%d: %s", poll->why, poll->text);
-	cr_expect(strstr(poll->text, text), "\"%s\" has no \"%s\"", poll->text, text);
 }
 
 Test(http_requests, of_one_source_go_over_one_connection_and_make_one_sample)

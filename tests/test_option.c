@@ -68,6 +68,19 @@ Test(option, takes_given_values_up_to_both_bounds)
 	cr_expect_str_eq(value[ORDER_BY].text, "");
 }
 
+Test(option, finds_a_row_by_its_name)
+{
+	static const struct cr_option two_rows[] = {
+		{ "first", CR_BOOL, "no", 0, 0, NULL, "the first" },
+		{ "second", CR_BOOL, "no", 0, 0, NULL, "the second" },
+		{ 0 },
+	};
+
+	cr_expect_eq(option_find(two_rows, "second"), 1);
+	cr_expect_eq(option_find(two_rows, "sec"), -ENOENT);
+	cr_expect_eq(option_find(NULL, "second"), -ENOENT);
+}
+
 Test(option, checks_one_setting_and_returns_its_row)
 {
 	cr_expect_eq(option_check(table, "tries", "4", NULL), TRIES);

@@ -25,7 +25,7 @@ Test(servers_scan, shows_a_scan_what_has_changed_since_the_last_one)
 	struct scanned scanned = { 0 };
 	uint64_t since = servers_scan(servers, n, 0, take_brief, &scanned);
 
-	cr_expect_eq(scanned.n, servers_count(servers));
+	cr_expect_eq(scanned.n, 3u);
 	scanned.n = 0;
 	cr_expect_eq(servers_scan(servers, n, since, take_brief, &scanned), since);
 	cr_expect_eq(scanned.n, 0u);

@@ -67,8 +67,8 @@ struct cr_ticket {
 	enum cr_decided decided; /* who decided */
 	enum cr_reason reason;   /* why, where it was not the router */
 	uint64_t generation;     /* of the view that was used */
-	const struct cr_server
-		*server[CR_LIST_MAX]; /* in the order in which they are to be contacted */
+	/* In the order in which they are to be contacted. */
+	const struct cr_server *server[CR_LIST_MAX];
 	/* Private from here on. */
 	uint32_t line[CR_LIST_MAX], incarnation[CR_LIST_MAX];
 	uint32_t at;    /* which one is contacted; n: the list is at its end */

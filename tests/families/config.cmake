@@ -1,8 +1,5 @@
 # Tests of the configuration reader.
-set(config_sources daemon/config.c daemon/config_expand.c daemon/config_health.c daemon/config_options.c daemon/config_profile.c daemon/profiles.c
-	daemon/config_report.c daemon/config_servers.c daemon/config_services.c daemon/config_smooth.c
-	daemon/config_sources.c daemon/config_walk.c daemon/config_yaml.c core/text.c core/words.c core/option.c
-	core/err.c)
+set(config_sources ${config_part} core/text.c core/words.c core/option.c core/err.c)
 foreach(name config config_bounds config_health config_memory config_profile)
 	unit_test(${name} SOURCES ${config_sources} LIBS source_yaml source)
 	target_compile_definitions(test_${name} PRIVATE

@@ -1,12 +1,7 @@
 # The daemon's middle (image, seats, publisher), its rankers, and the daemon as a whole.
-set(config daemon/config.c daemon/config_expand.c daemon/config_health.c daemon/config_options.c daemon/config_profile.c daemon/profiles.c daemon/config_report.c
-	daemon/config_servers.c daemon/config_services.c daemon/config_smooth.c daemon/config_sources.c daemon/config_walk.c
-	daemon/config_yaml.c)
 set(middle daemon/assemble.c daemon/roster.c daemon/seats.c daemon/generation.c daemon/stage.c
-	daemon/derive.c daemon/servers.c daemon/servers_get.c daemon/servers_put.c daemon/servers_operator.c daemon/statefile.c ${config}
-	tests/fake_ranker.c core/plugin.c core/elf.c core/boot.c core/counters.c core/counters_quarantine.c core/counters_daemon.c
-	core/image.c core/log.c core/option.c core/runfile.c core/text.c core/view.c core/words.c
-	core/err.c)
+	${servers_part} ${config_part} tests/fake_ranker.c core/plugin.c core/elf.c ${counters_part}
+	core/image.c core/log.c core/option.c core/text.c core/view.c core/words.c core/err.c)
 set(middle_libs source_yaml source PkgConfig::jansson PkgConfig::libevent_core m)
 unit_test(assemble SOURCES ${middle} LIBS ${middle_libs})
 unit_test(seats SOURCES ${middle} LIBS ${middle_libs})
@@ -15,27 +10,20 @@ unit_test(publisher SOURCES daemon/publisher.c daemon/smooth.c core/snapshot_wri
 
 unit_test(smooth SOURCES daemon/smooth.c core/image.c core/text.c core/err.c LIBS m)
 unit_test(derive SOURCES daemon/derive.c)
-if(TARGET test_smooth)
-	target_compile_definitions(test_smooth PRIVATE
-		TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
-endif()
+target_compile_definitions(test_smooth PRIVATE TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
 
 # It is its own ranker.
 unit_test(ranker SOURCES daemon/ranker.c daemon/ranker_now.c daemon/ranker_child.c
 	daemon/ranker_facts.c daemon/ranker_trial.c daemon/document.c core/plugin.c core/elf.c
-	core/boot.c core/counters.c core/counters_quarantine.c core/counters_daemon.c core/image.c core/log.c core/option.c
-	core/runfile.c core/text.c core/view.c core/words.c core/err.c
-	LIBS PkgConfig::jansson PkgConfig::libevent_core m)
-if(TARGET test_ranker)
-	test_plugin(acts)
-	# library.cmake makes the other one
-	add_dependencies(test_ranker plugin_acts plugin_prepares)
-	target_compile_definitions(test_ranker PRIVATE
-		TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
-endif()
+	${counters_part} core/image.c core/log.c core/option.c core/text.c core/view.c core/words.c
+	core/err.c LIBS PkgConfig::jansson PkgConfig::libevent_core m)
+test_plugin(acts)
+# library.cmake makes the other one
+add_dependencies(test_ranker plugin_acts plugin_prepares)
+target_compile_definitions(test_ranker PRIVATE
+	TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
 
-unit_test(census SOURCES daemon/census.c core/counters.c core/counters_quarantine.c
-	core/counters_daemon.c core/runfile.c core/boot.c core/log.c core/text.c core/err.c
+unit_test(census SOURCES daemon/census.c ${counters_part} core/log.c core/text.c core/err.c
 	LIBS PkgConfig::libevent_core)
 
 scene_test(domain)
@@ -54,8 +42,7 @@ scene_test(collectors200 HEAVY)
 
 # Checks of servers, what begins their lives, and what is told of them.
 set(checks daemon/check.c daemon/check_list.c daemon/check_run.c daemon/resolve.c daemon/roster.c
-	core/health.c core/counters.c core/counters_quarantine.c core/counters_daemon.c
-	core/image.c core/runfile.c core/boot.c core/log.c core/text.c core/words.c core/err.c)
+	core/health.c ${counters_part} core/image.c core/log.c core/text.c core/words.c core/err.c)
 foreach(name check check_apply)
 	unit_test(${name} SOURCES ${checks} tests/lab/fake_http.c LIBS PkgConfig::libevent_core)
 endforeach()

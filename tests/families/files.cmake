@@ -1,7 +1,7 @@
 # Tests of the files that all processes share: image, snapshot, counters.
 set(image core/image.c core/text.c core/err.c)
 set(snapshot core/snapshot_writer.c core/snapshot_reader.c core/runfile.c core/boot.c ${image})
-set(counters core/counters.c core/counters_quarantine.c core/counters_daemon.c core/health.c core/runfile.c core/boot.c core/text.c core/err.c)
+set(counters ${counters_part} core/health.c core/text.c core/err.c)
 unit_test(image SOURCES ${image})
 unit_test(snapshot SOURCES ${snapshot})
 unit_test(snapshot_damage SOURCES ${snapshot})

@@ -7,14 +7,11 @@ set(http_collector collectors/http.c collectors/http_loop.c collectors/http_tran
 	collectors/http_url.c collectors/http_settings.c)
 set(http_lab tests/lab/fake_http.c tests/lab/collector_host.c tests/lab/lab_profile.c
 	tests/lab/lab_open.c)
-set(http_tests http http_auth http_dead http_requests)
-foreach(name ${http_tests})
-	if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/test_${name}.c)
-		unit_test(${name} SOURCES ${http_collector} ${http_lab}
-			LIBS source_yaml source PkgConfig::libcurl)
-		target_compile_definitions(test_${name} PRIVATE
-			LAB_PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles")
-	endif()
+foreach(name http http_auth http_dead http_requests)
+	unit_test(${name} SOURCES ${http_collector} ${http_lab}
+		LIBS source_yaml source PkgConfig::libcurl)
+	target_compile_definitions(test_${name} PRIVATE
+		LAB_PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles")
 endforeach()
 
 scene_test(http TIMEOUT 180)

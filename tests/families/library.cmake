@@ -1,8 +1,8 @@
 # Tests of libcallrouter: what becomes of a call.
-set(library core/callrouter.c core/route.c core/ticket.c core/look.c core/refresh.c core/world.c core/guests.c core/view.c
-	core/plugin.c core/elf.c core/option.c core/counters.c core/counters_quarantine.c core/counters_daemon.c core/health.c
-	core/snapshot_reader.c core/snapshot_writer.c core/image.c core/runfile.c core/boot.c
-	core/text.c core/words.c core/err.c tests/data_plane.c)
+set(library core/callrouter.c core/route.c core/ticket.c core/look.c core/refresh.c core/world.c
+	core/guests.c core/view.c core/plugin.c core/elf.c core/option.c ${counters_part}
+	core/health.c core/snapshot_reader.c core/snapshot_writer.c core/image.c core/text.c
+	core/words.c core/err.c tests/data_plane.c)
 set(library_tests stress_route stress_health stress_hostile)
 stress_test(route SOURCES ${library})
 stress_test(health SOURCES ${library})
@@ -18,16 +18,11 @@ foreach(name says garbage probe prepares)
 endforeach()
 
 foreach(test ${library_tests})
-	if(TARGET ${test})
-		target_compile_definitions(${test} PRIVATE
-			PLUGINS_DIR="${CMAKE_BINARY_DIR}/plugins.d"
-			TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
-		add_dependencies(${test} plugin_says plugin_garbage plugin_probe plugin_prepares heap_free
-			hash headroom_lite least_connections random two_choices weighted_least_connections
-			round_robin weighted_random weighted_round_robin)
-	endif()
+	target_compile_definitions(${test} PRIVATE PLUGINS_DIR="${CMAKE_BINARY_DIR}/plugins.d"
+		TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
+	add_dependencies(${test} plugin_says plugin_garbage plugin_probe plugin_prepares heap_free
+		hash headroom_lite least_connections random two_choices weighted_least_connections
+		round_robin weighted_random weighted_round_robin)
 endforeach()
-# core.cmake makes it, if it makes unit tests.
-if(TARGET test_route_guests)
-	add_dependencies(test_route_guests plugin_collecting)
-endif()
+# core.cmake makes it.
+add_dependencies(test_route_guests plugin_collecting)

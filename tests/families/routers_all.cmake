@@ -13,7 +13,3 @@ foreach(name routers_all routers_lives)
 	target_compile_definitions(test_${name} PRIVATE PLUGINS_DIR="${CMAKE_BINARY_DIR}/plugins.d"
 		ROUTERS="${all_routers}")
 endforeach()
-
-# And what shows that, and what each of them does, is written down.
-add_test(NAME tree.readme COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/lint/readme_test.sh)
-set_tests_properties(tree.readme PROPERTIES LABELS unit TIMEOUT 60)

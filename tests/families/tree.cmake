@@ -1,7 +1,9 @@
 # What holds for the tree as a whole.
 add_test(NAME tree.layers COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/layers.sh)
 add_test(NAME tree.layers_finds COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/lint/layers_test.sh)
-set_tests_properties(tree.layers tree.layers_finds PROPERTIES LABELS unit TIMEOUT 60)
+# README.md names only tests that exist, and what shows that each router does what it should.
+add_test(NAME tree.readme COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/lint/readme_test.sh)
+set_tests_properties(tree.layers tree.layers_finds tree.readme PROPERTIES LABELS unit TIMEOUT 60)
 
 # Builds everything once more in a folder with a space in its name.
 scene_test(install HEAVY TIMEOUT 300)

@@ -20,7 +20,7 @@ put()
 good_tree()
 {
 	rm -rf "${tree:?}"/*
-	mkdir -p include/callrouter core routers collectors daemon dataplanes/client plugins.d
+	mkdir -p include/callrouter core routers collectors/source daemon dataplanes/client plugins.d
 	put include/callrouter/plugin.h '#include <stdint.h>'
 	put include/callrouter/order.h '#include <callrouter/plugin.h>'
 	put routers/a.c '#include <callrouter/order.h>' '#include <math.h>'
@@ -32,9 +32,10 @@ good_tree()
 	put daemon/e.h
 	put daemon/d.c '#include "d.h"' '#include <event2/event.h>'
 	put collectors/x.h
-	put collectors/x.c '#include <curl/curl.h>' '#include <callrouter/plugin.h>' '#include "x.h"'
-	put collectors/source.h '#include <callrouter/plugin.h>'
-	put collectors/source_a.c '#include "low.h"' '#include "source.h"' '#include <yaml.h>'
+	put collectors/x.c '#include <curl/curl.h>' '#include "source.h"' '#include "x.h"'
+	put collectors/source/source.h '#include <callrouter/plugin.h>'
+	put collectors/source/source_b.h '#include "source.h"'
+	put collectors/source/source_a.c '#include "low.h"' '#include "source_b.h"' '#include <yaml.h>'
 	put daemon/s.c '#include "source.h"'
 	put dataplanes/client/c.c '#include <callrouter/callrouter.h>' '#include <curl/curl.h>'
 }
@@ -62,7 +63,9 @@ refused routers/a.c '#include <curl/curl.h>'
 refused routers/a.c ' #  include <pthread.h>'
 refused plugins.d/example.c '#include <unistd.h>'
 refused collectors/x.c '#include "low.h"'
-refused collectors/source_a.c '#include "high.h"'
+refused collectors/x.c '#include "source_b.h"'
+refused collectors/source/source_a.c '#include "high.h"'
+refused collectors/source/source_a.c '#include "x.h"'
 refused collectors/x.c '#include <event2/event.h>'
 refused collectors/x.c '#include <callrouter/callrouter.h>'
 refused core/low.h '#include "high.h"'

@@ -83,31 +83,13 @@ void *source_parser_array(struct source_parser *parser, size_t n, size_t size)
 	return array;
 }
 
-static bool is_known(const char *key, const char *const *words)
-{
-	for (; *words != NULL; words++)
-		if (strcmp(*words, key) == 0)
-			return true;
-	return false;
-}
-
-/* "a, b, c" */
-static void list_words(char *buf, size_t len, const char *const *words)
-{
-	size_t n = 0;
-
-	buf[0] = '\0';
-	for (; *words != NULL && n < len; words++)
-		n += (size_t)snprintf(buf + n, len - n, "%s%s", n > 0 ? ", " : "", *words);
-}
-
 static void note_unknown(struct source_parser *parser, const struct source_at *at, const char *what,
 			 const char *word, const char *const *words)
 {
 	const char *nearest = text_nearest(word, words);
 	char list[256];
 
-	list_words(list, sizeof list, words);
+	text_join(list, sizeof list, words);
 	if (nearest != NULL)
 		source_parser_fault(parser, at, "unknown %s \"%.64s\"; did you mean \"%s\"?", what,
 				    word, nearest);
@@ -133,7 +115,7 @@ bool source_parser_map(struct source_parser *parser, const struct source_at *at,
 		const struct source_at here = { at, key, 0 };
 
 		(void)value;
-		if (!is_known(key, words))
+		if (text_index(key, words) < 0)
 			note_unknown(parser, &here, "key", key, words);
 	}
 	return true;
@@ -158,14 +140,14 @@ int source_parser_word(struct source_parser *parser, const struct source_at *at,
 		       const char *const *words)
 {
 	const char *text = source_parser_text(parser, at, json);
+	int i;
 
 	if (text == NULL)
 		return -1;
-	for (int i = 0; words[i] != NULL; i++)
-		if (strcmp(words[i], text) == 0)
-			return i;
-	note_unknown(parser, at, "word", text, words);
-	return -1;
+	i = text_index(text, words);
+	if (i < 0)
+		note_unknown(parser, at, "word", text, words);
+	return i;
 }
 
 bool source_parser_bool(struct source_parser *parser, const struct source_at *at,
@@ -211,7 +193,7 @@ size_t source_parser_metric(struct source_parser *parser, const struct source_at
 	for (size_t i = 0; i < source->n_metrics; i++)
 		if (strcmp(source->metric[i], name) == 0)
 			return i;
-	if (!is_known(name, words_metric_names)) {
+	if (text_index(name, words_metric_names) < 0) {
 		note_metric(parser, at, name);
 		return SIZE_MAX;
 	}

@@ -281,12 +281,11 @@ static void take_series(struct source_reading *reading, const struct source_seri
 	size_t row = SIZE_MAX - 1; /* not looked for yet */
 
 	for (size_t slot = 0; slot < parts->n_slots; slot++) {
-		const enum source_role role = parts->slot[slot].role;
-		const bool is_answer = role == SOURCE_ROLE_OK || role == SOURCE_ROLE_ERROR;
+		const struct source_slot *at = &parts->slot[slot];
 
-		if (role == SOURCE_ROLE_KEY || !slot_fits(&parts->slot[slot], series))
+		if (at->role == SOURCE_ROLE_KEY || !slot_fits(at, series))
 			continue;
-		if (is_answer) {
+		if (source_slot_is_of_answer(at)) {
 			source_sheet_take(reading->sheet, 0, slot, &raw);
 			continue;
 		}

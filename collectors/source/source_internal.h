@@ -79,6 +79,12 @@ struct source_slot {
 	bool negative_is_undefined, zero_is_undefined;
 };
 
+/** Is this slot about the answer as a whole, not about its rows? */
+static inline bool source_slot_is_of_answer(const struct source_slot *slot)
+{
+	return slot->role == SOURCE_ROLE_OK || slot->role == SOURCE_ROLE_ERROR;
+}
+
 /** The hidden part of a request. Alternatives of one field or key are slots one after the other. */
 struct source_parts {
 	const struct source_kind *kind;
@@ -115,6 +121,8 @@ struct source_sheet {
 	bool is_too_much, is_out_of_memory;
 };
 
+/** An empty sheet with its row 0. Returns 0 or -ENOMEM; source_sheet_fini() follows in both cases.
+ */
 int source_sheet_init(struct source_sheet *sheet, const struct source_parts *parts);
 void source_sheet_fini(struct source_sheet *sheet);
 
@@ -165,6 +173,7 @@ enum source_state source_value_reduce(const struct source_slot *slot, const stru
 bool source_value_time(const struct source_slot *slot, const struct source_sum *sum,
 		       int64_t *out_ns);
 
+/** "wrapped", and what it means or what to do: part of a sentence. */
 const char *source_reject_word(enum source_reject reject);
 const char *source_reject_help(enum source_reject reject);
 
@@ -231,8 +240,11 @@ struct source_parser {
 	struct source *source;
 };
 
+/** Tell of a fault at this place. */
 void source_parser_fault(struct source_parser *parser, const struct source_at *at, const char *fmt,
 			 ...) CR_PRINTF(3, 4);
+
+/** Memory of the description; NULL: there is none, and the parser knows. Arrays are zeroed. */
 char *source_parser_copy(struct source_parser *parser, const char *text);
 void *source_parser_array(struct source_parser *parser, size_t n, size_t size);
 
@@ -248,6 +260,7 @@ const char *source_parser_text(struct source_parser *parser, const struct source
 int source_parser_word(struct source_parser *parser, const struct source_at *at,
 		       const struct json_t *json, const char *const *words);
 
+/** True or false; false with a fault if it is neither. */
 bool source_parser_bool(struct source_parser *parser, const struct source_at *at,
 			const struct json_t *json);
 

@@ -10,4 +10,7 @@
  * Integers too large for 64 bits are read as real numbers. [any] */
 json_t *source_json_load(struct source_reading *reading, const struct source_answer *answer);
 
+/** A value as it stands there. Its text is borrowed from json. [any] */
+struct source_raw source_json_raw(const json_t *json);
+
 #endif

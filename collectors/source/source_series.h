@@ -29,6 +29,7 @@ struct source_series_reader {
 	char buffer[SOURCE_LINE_MAX + 1];
 };
 
+/** Begin to read text, which outlives the reader. [any] */
 void source_series_begin(struct source_series_reader *reader, const char *bytes, size_t len);
 
 /** The next series. Returns 1, 0 at the end, or -EPROTO with reader->line and text. [any] */

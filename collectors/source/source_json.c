@@ -194,7 +194,7 @@ struct visit {
 
 static void visit_from(const struct visit *visit, const json_t *json, size_t at);
 
-static struct source_raw raw_of(const json_t *json)
+struct source_raw source_json_raw(const json_t *json)
 {
 	struct source_raw raw = { .kind = SOURCE_RAW_OTHER };
 
@@ -235,7 +235,7 @@ static void visit_end(const struct visit *visit, const json_t *json)
 			read_slots(visit->reading, json, row, false);
 		return;
 	}
-	raw = raw_of(json);
+	raw = source_json_raw(json);
 	source_sheet_take(sheet, visit->row, visit->slot, &raw);
 }
 
@@ -266,7 +266,7 @@ static bool passes(const struct step *step, const json_t *json)
 
 	if (member == NULL)
 		return false;
-	raw = raw_of(member);
+	raw = source_json_raw(member);
 	return source_value_text(&plain, &raw, text, sizeof text) && strcmp(text, step->value) == 0;
 }
 
@@ -307,7 +307,7 @@ static void read_slots(struct source_reading *reading, const json_t *json, size_
 	for (size_t slot = 0; slot < parts->n_slots; slot++) {
 		const struct source_slot *at = &parts->slot[slot];
 
-		if (is_answer != (at->role == SOURCE_ROLE_OK || at->role == SOURCE_ROLE_ERROR))
+		if (is_answer != source_slot_is_of_answer(at))
 			continue;
 		for (size_t i = 0; i < at->n_selectors; i++) {
 			const struct visit visit = { reading, at->selector[i], false, row, slot };

@@ -7,8 +7,9 @@
  *	sample = source_sample_new(source);                 each poll
  *	source_extract(sample, 0, &answer);                 each request's answer, or
  *	source_fail(sample, 1, CR_TIMEOUT, "too late");     why there is none
- *	source_end(sample, "ms1");                          the verdict; sample->row[] are the
- *figures source_sample_free(sample);
+ *	source_end(sample, "ms1");                          the verdict
+ *	sample->row[]                                       and the figures
+ *	source_sample_free(sample);
  *
  * The text is one JSON object in which every scalar is a string; docs/sources.md describes the keys
  * as they are written in YAML. What is NOT in it: keys of the collector's entry (name, plugin,
@@ -211,6 +212,15 @@ void source_fail(struct source_sample *sample, size_t request, enum cr_why why, 
  * (is_partial). [any]
  */
 int source_end(struct source_sample *sample, const char *server);
+
+/**
+ * Put what one row of an ended sample says: values, or that it is an administration server. metric:
+ * the host's numbers of source->metric[]; < 0: the host has no use for it. taken_ns: as put() wants
+ * it. [own]
+ */
+void source_put_row(const struct source *source, const struct source_row *row,
+		    const struct cr_round *round, struct cr_target *target, const int *metric,
+		    int64_t taken_ns);
 
 /** "missing" "found" "undefined" "rejected". [any] */
 const char *source_state_word(enum source_state state);

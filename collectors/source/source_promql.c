@@ -25,21 +25,6 @@ static int compile(const char *text, void **out, struct source_selector_fault *f
 	return *out != NULL ? 0 : -ENOMEM;
 }
 
-static void take(struct source_reading *reading, size_t row, size_t slot, const json_t *json)
-{
-	struct source_raw raw = { .kind = SOURCE_RAW_OTHER };
-
-	if (json_is_string(json)) {
-		raw.kind = SOURCE_RAW_TEXT;
-		raw.text = json_string_value(json);
-		raw.len = json_string_length(json);
-	} else if (json_is_number(json)) {
-		raw.kind = SOURCE_RAW_NUMBER;
-		raw.number = json_number_value(json);
-	}
-	source_sheet_take(reading->sheet, row, slot, &raw);
-}
-
 /* point: [time, "value"] */
 static void read_point(struct source_reading *reading, size_t row, const json_t *labels,
 		       const json_t *point)
@@ -50,6 +35,7 @@ static void read_point(struct source_reading *reading, size_t row, const json_t 
 		for (size_t i = 0; i < parts->slot[slot].n_selectors; i++) {
 			const char *selector = parts->slot[slot].selector[i];
 			const json_t *json;
+			struct source_raw raw;
 
 			if (strcmp(selector, "value") == 0)
 				json = json_array_get(point, 1);
@@ -57,8 +43,10 @@ static void read_point(struct source_reading *reading, size_t row, const json_t 
 				json = json_array_get(point, 0);
 			else
 				json = json_object_get(labels, selector);
-			if (json != NULL)
-				take(reading, row, slot, json);
+			if (json == NULL)
+				continue;
+			raw = source_json_raw(json);
+			source_sheet_take(reading->sheet, row, slot, &raw);
 		}
 	}
 }

@@ -34,13 +34,6 @@ void source_thing_take_away(struct source_thing *map, size_t i)
 	map->n--;
 }
 
-const char *source_yaml_get(const struct source_yaml *yaml, const char *key)
-{
-	const size_t at = source_thing_find(&yaml->root, key);
-
-	return at != SIZE_MAX ? yaml->root.child[at]->text : NULL;
-}
-
 char *source_yaml_take(struct source_yaml *yaml, const char *key)
 {
 	const size_t at = source_thing_find(&yaml->root, key);

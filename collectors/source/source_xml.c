@@ -241,7 +241,7 @@ static void read_slots(struct source_reading *reading, const struct source_node 
 	for (size_t slot = 0; slot < parts->n_slots; slot++) {
 		const struct source_slot *at = &parts->slot[slot];
 
-		if (is_answer != (at->role == SOURCE_ROLE_OK || at->role == SOURCE_ROLE_ERROR))
+		if (is_answer != source_slot_is_of_answer(at))
 			continue;
 		for (size_t i = 0; i < at->n_selectors; i++) {
 			const struct visit visit = { reading, at->selector[i], false, row, slot };

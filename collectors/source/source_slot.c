@@ -58,13 +58,6 @@ static const char *const *keys_of(enum source_role role)
 	return condition_keys;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-	const size_t len = strlen(text), end_len = strlen(end);
-
-	return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
-
 /*** Selectors ***/
 
 void *source_slot_compile(struct source_parser *parser, const struct source_at *at,
@@ -159,7 +152,7 @@ static void read_unit(struct source_parser *parser, const struct source_at *at, 
 	if (i < 0)
 		return;
 	slot->factor = units[i].factor;
-	if (units[i].end != NULL && !ends_in(metric, units[i].end))
+	if (units[i].end != NULL && !text_ends_in(metric, units[i].end))
 		source_parser_fault(parser, at,
 				    "unit %s is for names that end in %s; \"%s\" is "
 				    "counted otherwise",
@@ -251,8 +244,8 @@ bool source_slot_read(struct source_parser *parser, const struct source_at *at, 
 
 	slot->role = want->role;
 	slot->factor = 1;
-	slot->is_bytes = want->role == SOURCE_ROLE_FIELD && ends_in(want->metric, "_bytes");
-	slot->is_ratio = want->role == SOURCE_ROLE_FIELD && ends_in(want->metric, "_ratio");
+	slot->is_bytes = want->role == SOURCE_ROLE_FIELD && text_ends_in(want->metric, "_bytes");
+	slot->is_ratio = want->role == SOURCE_ROLE_FIELD && text_ends_in(want->metric, "_ratio");
 	if (json_is_string(json)) {
 		read_selectors(parser, at, json, want->kind, slot);
 		return false;

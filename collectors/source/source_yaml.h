@@ -55,12 +55,8 @@ int source_yaml_lay(struct source_yaml *yaml, const char *file, yaml_document_t 
 int source_yaml_load(struct source_yaml *yaml, const char *file,
 		     const struct source_yaml_calls *calls);
 
-/** A plain value at the top level, or NULL: for keys that are options of the plugin. Borrowed.
- * [any]
- */
-const char *source_yaml_get(const struct source_yaml *yaml, const char *key);
-
-/** The same, and it is taken out of the text. malloc'd, or NULL. [any] */
+/** Take a plain value at the top level out of the text: for keys that are options of the plugin.
+ * malloc'd, or NULL: there is none. [any] */
 char *source_yaml_take(struct source_yaml *yaml, const char *key);
 
 /** The text for source_parse(), in one line; malloc'd, or NULL without memory. [any] */
