@@ -429,11 +429,15 @@ int scenario_read(struct scenario *scenario, const char *path, struct err *err)
 	for (unsigned n = 1; code == 0 && fgets(line, sizeof line, file) != NULL; n++) {
 		if (strlen(line) == sizeof line - 1)
 			code = err_set(err, -EINVAL, "the line is too long");
+		else if (strchr(line, '\n') == NULL && feof(file) == 0)
+			code = err_set(err, -EINVAL, "a byte of 0: this is no text");
 		else
 			code = scenario_line(scenario, line, err);
 		if (code < 0)
 			err_prefix(err, "%s:%u", path, n);
 	}
+	if (code == 0 && ferror(file) != 0)
+		code = err_set(err, -errno, "%s: %s", path, err_words(errno));
 	(void)fclose(file);
 	if (code == 0)
 		code = scenario_find_trace(scenario, path, err);
