@@ -103,6 +103,11 @@ Test(sim_scenario, settings_that_contradict_each_other_are_refused)
 		       "medium_share and big_share are above 1 together");
 	expect_mistake("restart_every = 10\n",
 		       "restart_every is shorter than restart_drain and restart_down");
+	expect_mistake("check = 1e-9\n", "check is neither 0 (none) nor at least 0.001");
+	expect_mistake("peers = 1e-9\n", "peers is neither 0 (none) nor at least 0.001");
+	expect_mistake("tick = 1e-9\n", "tick is neither 0 (none) nor at least 0.001");
+	expect_mistake("restart_every = 1e-9\nrestart_down = 0\n",
+		       "restart_every is neither 0 (none) nor at least 0.001");
 }
 
 Test(sim_scenario, a_router_is_a_plugin_with_options_and_settings)
