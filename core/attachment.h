@@ -58,8 +58,8 @@ struct cr_thread {
 	uint16_t *order; /* [CR_NONE] scratch for route() */
 	uint32_t *seen;  /* [CR_NONE] */
 	struct look look;
-	int64_t now_ns; /* of the last call that was routed here: results have no clock of their own
-			 */
+	int64_t now_ns;   /* of the last call that was routed here */
+	int64_t clock_ns; /* the last one that cr_call_now() gave; 0: none */
 	_Atomic bool is_used;
 	struct dry_words dry[2]; /* of the router and of the default */
 	struct cr_thread *next;

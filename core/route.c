@@ -267,6 +267,7 @@ static const struct spot *world_route(struct cr_thread *thread, const struct wor
 	ticket->at = 0;
 	ticket->epoch = 0;
 	ticket->is_held = false;
+	ticket->is_clocked = thread->clock_ns != 0 && call->now_ns == thread->clock_ns;
 	ticket->decided = CR_NOBODY;
 	ticket->generation = 0;
 	ticket->let_in = 0;
@@ -322,6 +323,25 @@ static void thread_settle(struct cr_thread *thread, const struct world *world, i
 		ticket_insist(ticket, world->counters);
 }
 
+/*** When a contact ended ***/
+
+static int64_t coarse_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts); /* reads memory: no system call */
+	return (int64_t)ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+/* The newest time that is known. A thread that waits for each answer has routed nothing since the
+ * contact began, however long that took; who has a time of his own (a simulator) is left to it. */
+static int64_t thread_seen_ns(const struct cr_thread *thread, const struct cr_ticket *ticket)
+{
+	const int64_t clock_ns = ticket->is_clocked ? coarse_now_ns() : 0;
+
+	return clock_ns > thread->now_ns ? clock_ns : thread->now_ns;
+}
+
 /*** The public functions ***/
 
 int cr_route(struct cr_thread *thread, int service, const struct cr_call *call,
@@ -359,14 +379,16 @@ const struct cr_server *cr_next(struct cr_thread *thread, struct cr_ticket *tick
 				enum cr_outcome outcome)
 {
 	struct counters *counters;
+	int64_t seen_ns;
 
 	if (ticket->at >= ticket->n)
 		return NULL;
 	counters = ticket_counters(ticket, thread, world_enter(thread));
 	if (counters != NULL) {
+		seen_ns = thread_seen_ns(thread, ticket);
 		ticket_release(ticket, counters);
-		ticket_note_result(ticket, counters, outcome, -1, thread->now_ns);
-		ticket_move_on(ticket, counters, thread->now_ns);
+		ticket_note_result(ticket, counters, outcome, -1, seen_ns);
+		ticket_move_on(ticket, counters, seen_ns);
 		ticket_reserve(ticket, counters);
 	} else {
 		ticket->at++;
@@ -379,13 +401,17 @@ void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum cr_outcome 
 	    int64_t latency_ns)
 {
 	struct counters *counters;
+	int64_t seen_ns = thread->now_ns;
 
 	if (ticket->at >= ticket->n)
 		return;
 	counters = ticket_counters(ticket, thread, world_enter(thread));
 	if (counters != NULL) {
+		/* of a success of an open server nobody asks when it was */
+		if (!ticket_is_latency(latency_ns) && (outcome != CR_OK || ticket->shut != 0))
+			seen_ns = thread_seen_ns(thread, ticket);
 		ticket_release(ticket, counters);
-		ticket_note_result(ticket, counters, outcome, latency_ns, thread->now_ns);
+		ticket_note_result(ticket, counters, outcome, latency_ns, seen_ns);
 	}
 	ticket->at = ticket->n;
 	world_leave(thread);
@@ -393,9 +419,6 @@ void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum cr_outcome 
 
 void cr_call_now(struct cr_thread *thread, struct cr_call *call)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	call->now_ns = (int64_t)ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+	call->now_ns = thread->clock_ns = coarse_now_ns();
 	call->random = cr_draw(&thread->draw);
 }

@@ -164,18 +164,17 @@ static void line_note_latency(struct counters_line *line, int64_t latency_ns)
 			 __ATOMIC_RELAXED);
 }
 
-/* A longer one is believed to be no time at all. */
-static bool is_latency(int64_t latency_ns)
+bool ticket_is_latency(int64_t latency_ns)
 {
 	return latency_ns >= 0 && latency_ns <= HEALTH_CONTACT_NS;
 }
 
-/* When the contact ended: no clock is asked. */
+/* When the contact ended. */
 static int64_t ticket_now_ns(const struct cr_ticket *ticket, int64_t latency_ns, int64_t seen_ns)
 {
 	int64_t now_ns = ticket->contact_ns;
 
-	if (is_latency(latency_ns))
+	if (ticket_is_latency(latency_ns))
 		now_ns += latency_ns;
 	return now_ns > seen_ns ? now_ns : seen_ns;
 }
@@ -203,7 +202,7 @@ void ticket_note_result(const struct cr_ticket *ticket, struct counters *counter
 	if (outcome != CR_ABANDONED)
 		line_note_failure(line, outcome != CR_OK, now_ns);
 	/* a fast failure is not a fast server: its time says nothing */
-	if (outcome == CR_OK && is_latency(latency_ns))
+	if (outcome == CR_OK && ticket_is_latency(latency_ns))
 		line_note_latency(line, latency_ns);
 	if (ticket->rules != NULL && health_is_news(line, ticket->shut, outcome))
 		ticket_report(ticket, counters, line, outcome, now_ns);

@@ -23,6 +23,9 @@ void ticket_release(struct cr_ticket *ticket, struct counters *counters);
  * newest time that the caller's thread knows. [call] */
 void ticket_move_on(struct cr_ticket *ticket, const struct counters *counters, int64_t seen_ns);
 
+/** Is it known? One of more than a day is believed to be no time at all. [any] */
+bool ticket_is_latency(int64_t latency_ns);
+
 /** Note how the current contact ended. latency_ns < 0: unknown. [call] */
 void ticket_note_result(const struct cr_ticket *ticket, struct counters *counters,
 			enum cr_outcome outcome, int64_t latency_ns, int64_t seen_ns);

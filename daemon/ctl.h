@@ -174,8 +174,9 @@ void ctl_table_add_bytes(struct ctl_table *table, const json_t *metric);
 /** A time that is left, rounded up: "12s", "2m10s", "3h5m". Returns buf. (ctl_health.c) */
 char *ctl_show_left(char *buf, size_t len, double seconds);
 
-/** A cell for a server's state: "up", "up 40 %" (slow start), "up, failed 3", "ejected 2m10s".
- * server: with the members of its health. (ctl_health.c) */
+/** A server's state: "up", "up 40 %" (slow start), "up, failed 3", "ejected 2m10s"; and a cell of
+ * it. server: with the members of its health. Returns buf. (ctl_health.c) */
+char *ctl_show_state(char *buf, size_t len, const char *state, const json_t *server);
 void ctl_add_state(struct ctl_table *table, const char *state, const json_t *server);
 
 struct cr_ticket;

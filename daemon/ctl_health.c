@@ -18,31 +18,38 @@ char *ctl_show_left(char *buf, size_t len, double seconds)
 	return buf;
 }
 
-static enum ctl_colour colour_of(const char *state)
+static enum ctl_colour colour_of(const char *state, const json_t *server)
 {
 	if (strcmp(state, "up") == 0)
-		return CTL_GREEN;
+		return ctl_count_of(server, "failures_in_row") > 0 ? CTL_YELLOW : CTL_GREEN;
 	if (strcmp(state, "ejected") == 0 || strcmp(state, "down") == 0)
 		return CTL_RED;
 	return CTL_YELLOW;
 }
 
-void ctl_add_state(struct ctl_table *table, const char *state, const json_t *server)
+char *ctl_show_state(char *buf, size_t len, const char *state, const json_t *server)
 {
 	const double left_s = ctl_number(server, "state_for_s");
 	const double slow_start = ctl_number(server, "slow_start");
 	const long long in_row = ctl_count_of(server, "failures_in_row");
+	const bool is_up = strcmp(state, "up") == 0;
 	char left[32];
 
 	if (!isnan(left_s) && (strcmp(state, "aside") == 0 || strcmp(state, "ejected") == 0))
-		ctl_table_addf(table, colour_of(state), "%s %s", state,
-			       ctl_show_left(left, sizeof left, left_s));
-	else if (strcmp(state, "up") != 0)
-		ctl_table_add(table, colour_of(state), state);
-	else if (in_row > 0)
-		ctl_table_addf(table, CTL_YELLOW, "up, failed %lld", in_row);
-	else if (!isnan(slow_start))
-		ctl_table_addf(table, CTL_GREEN, "up %.0f %%", 100 * slow_start);
+		(void)snprintf(buf, len, "%s %s", state, ctl_show_left(left, sizeof left, left_s));
+	else if (is_up && in_row > 0)
+		(void)snprintf(buf, len, "up, failed %lld", in_row);
+	else if (is_up && !isnan(slow_start))
+		(void)snprintf(buf, len, "up %.0f %%", 100 * slow_start);
 	else
-		ctl_table_add(table, CTL_GREEN, state);
+		(void)snprintf(buf, len, "%s", state);
+	return buf;
+}
+
+void ctl_add_state(struct ctl_table *table, const char *state, const json_t *server)
+{
+	char text[96];
+
+	ctl_table_add(table, colour_of(state, server),
+		      ctl_show_state(text, sizeof text, state, server));
 }

@@ -85,16 +85,44 @@ static void print_rejected(const json_t *server)
 	}
 }
 
+/* "check GET http://10.0.0.11:7101/health: down, failed 4 in a row: it answered 503" */
+static void print_check(const json_t *server)
+{
+	const json_t *check = json_object_get(server, "check");
+	const char *error = json_string_value(json_object_get(check, "error"));
+	const long long passed = ctl_count_of(check, "passed_in_row");
+	const long long failed = ctl_count_of(check, "failed_in_row");
+	char text[256];
+
+	if (!json_is_object(check))
+		return;
+	(void)printf("check %s: %s", ctl_clean(text, sizeof text, ctl_text(check, "what")),
+		     json_is_true(json_object_get(check, "down")) ? "down" : "not down");
+	if (failed > 0)
+		(void)printf(", failed %lld in a row", failed);
+	else if (passed > 0)
+		(void)printf(", passed %lld in a row", passed);
+	(void)printf("%s%s\n", error != NULL ? ": " : "",
+		     error != NULL ? ctl_clean(text, sizeof text, error) : "");
+}
+
 static void print_facts(const json_t *server)
 {
+	const bool is_drained = json_is_true(json_object_get(server, "drained"));
 	const json_t *inconsistent = json_object_get(server, "inconsistent");
+	const char *state = ctl_text(server, "state");
 	char text[256];
 
 	(void)printf("%s  %s  %s, %s, weight %lld%s%s\n", ctl_text(server, "server"),
 		     ctl_text(server, "address"), ctl_text(server, "role"),
-		     ctl_text(server, "state"), ctl_count_of(server, "weight"),
+		     ctl_show_state(text, sizeof text, state, server),
+		     ctl_count_of(server, "weight"),
 		     json_is_true(json_object_get(server, "weight_set")) ? " (set)" : "",
-		     json_is_true(json_object_get(server, "drained")) ? ", drained" : "");
+		     is_drained && strcmp(state, "drained") != 0 ? ", drained" : "");
+	(void)printf("calls %lld, of which %lld failed; %lld in progress\n",
+		     ctl_count_of(server, "calls"), ctl_count_of(server, "failures"),
+		     ctl_count_of(server, "inflight"));
+	print_check(server);
 	(void)printf("polls %lld, of which %lld failed\n", ctl_count_of(server, "polls"),
 		     ctl_count_of(server, "poll_failures"));
 	if (json_is_string(json_object_get(server, "error")))

@@ -184,6 +184,14 @@ static struct sums sum_up(const struct scene *scene, const struct sample *const 
 	return sums;
 }
 
+/* Calls of one second, where mean were its share: more than 3 times as many, and more than chance
+ * gives to any of thousands of servers (six deviations). */
+static bool is_drawn(double calls, double mean)
+{
+	return calls >= WARNINGS_HERD_OWN && calls > WARNINGS_HERD_TIMES * mean &&
+	       (calls - mean) * (calls - mean) > 36 * mean;
+}
+
 /* In both seconds: one burst is no herd. */
 static bool draws_herd(const struct scene *scene, size_t row, const struct sample *const *at,
 		       const struct sums *sums, struct subject *subject)
@@ -193,8 +201,7 @@ static bool draws_herd(const struct scene *scene, size_t row, const struct sampl
 	const double second = calls_between(at[1], at[2], index_of(scene, row), server);
 	const double fair = server->weight / sums->weight;
 
-	if (first <= WARNINGS_HERD_TIMES * fair * sums->first ||
-	    second <= WARNINGS_HERD_TIMES * fair * sums->second)
+	if (!is_drawn(first, fair * sums->first) || !is_drawn(second, fair * sums->second))
 		return false;
 	subject->share = (first + second) / (sums->first + sums->second);
 	subject->fair_share = fair;
@@ -307,8 +314,10 @@ static void judge_full(const struct scene *scene, struct subject *subject)
 
 static void herd_text(const struct subject *subject, char *text, size_t len)
 {
-	(void)snprintf(text, len, "%s got %.0f %% of the calls, its weight is %.0f %% of all",
-		       subject->server, 100 * subject->share, 100 * subject->fair_share);
+	const double got = 100 * subject->share, fair = 100 * subject->fair_share;
+
+	(void)snprintf(text, len, "%s got %.*f %% of the calls, its weight is %.*f %% of all",
+		       subject->server, got < 2 ? 2 : 0, got, fair < 2 ? 2 : 0, fair);
 }
 
 static void full_text(const struct subject *subject, char *text, size_t len)

@@ -10,6 +10,7 @@
 #define WARNINGS_MS         500L /* from sample to sample */
 #define WARNINGS_HERD_TIMES 3    /* a server's calls over its share by weight, for 2 s */
 #define WARNINGS_HERD_CALLS 50   /* in these 2 s: less tells nothing */
+#define WARNINGS_HERD_OWN   10   /* of these its own, in each second */
 #define WARNINGS_HOLD_S     10   /* a warning is shown so long after it was last true */
 #define WARNINGS_LOG_S      60   /* and logged again after that */
 

@@ -339,6 +339,36 @@ Test(ctl_commands, servers_shows_what_a_check_says_of_a_server_that_is_down)
 		"no collectors are configured: routers see no metrics\n");
 }
 
+Test(ctl_commands, servers_of_one_tells_its_health_and_what_its_check_says)
+{
+	answer = "{\"servers\":[{\"server\":\"ms1\",\"address\":\"h:1\",\"role\":\"managed\","
+		 "\"state\":\"ejected\",\"state_for_s\":129.5,\"weight\":1,\"calls\":20,"
+		 "\"failures\":12,\"inflight\":3,\"check\":{\"what\":\"GET http://h:1/x\","
+		 "\"down\":false,\"passed_in_row\":0,\"failed_in_row\":2,"
+		 "\"error\":\"it answered 503\"}}]}";
+	cr_expect_eq(CALL(ctl_servers, "servers", "ms1"), CTL_GOOD);
+	answer = "{\"servers\":[{\"server\":\"ms1\",\"address\":\"h:1\",\"role\":\"managed\","
+		 "\"state\":\"up\",\"slow_start\":0.4,\"weight\":1,\"check\":{"
+		 "\"what\":\"connect to h:1\",\"down\":false,\"passed_in_row\":7,"
+		 "\"failed_in_row\":0,\"error\":null}}]}";
+	cr_expect_eq(CALL(ctl_servers, "servers", "ms1"), CTL_GOOD);
+	answer = "{\"servers\":[{\"server\":\"ms1\",\"address\":\"h:1\",\"role\":\"managed\","
+		 "\"state\":\"drained\",\"drained\":true,\"weight\":1,\"check\":null}]}";
+	cr_expect_eq(CALL(ctl_servers, "servers", "ms1"), CTL_GOOD);
+	cr_expect_stdout_eq_str(
+		"ms1  h:1  managed, ejected 2m10s, weight 1\n"
+		"calls 20, of which 12 failed; 3 in progress\n"
+		"check GET http://h:1/x: not down, failed 2 in a row: it answered 503\n"
+		"polls 0, of which 0 failed\n"
+		"ms1  h:1  managed, up 40 %, weight 1\n"
+		"calls 0, of which 0 failed; 0 in progress\n"
+		"check connect to h:1: not down, passed 7 in a row\n"
+		"polls 0, of which 0 failed\n"
+		"ms1  h:1  managed, drained, weight 1\n"
+		"calls 0, of which 0 failed; 0 in progress\n"
+		"polls 0, of which 0 failed\n");
+}
+
 static const char one_server[] =
 	"{\"servers\":[{\"server\":\"ms1\",\"address\":\"h:1\",\"role\":\"managed\",\"state\":"
 	"\"up\","
@@ -355,6 +385,7 @@ Test(ctl_commands, servers_of_one_shows_every_metric_and_what_was_not_taken)
 	answer = one_server;
 	cr_expect_eq(CALL(ctl_servers, "servers", "ms1"), CTL_GOOD);
 	cr_expect_stdout_eq_str("ms1  h:1  managed, up, weight 5 (set)\n"
+				"calls 0, of which 0 failed; 0 in progress\n"
 				"polls 9, of which 1 failed\n"
 				"last error: wls: timeout\n"
 				"inconsistent: used > size\n"

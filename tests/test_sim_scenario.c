@@ -76,6 +76,25 @@ Test(sim_scenario, a_mistake_is_reported_with_its_line_and_what_would_be_right)
 	expect_mistake("router = x: board sort\n", ":1: router: \"sort\" is not name=value");
 }
 
+Test(sim_scenario, what_is_no_text_is_refused)
+{
+	static const char bytes[] = "rate = 300\n\0servers = 4\n";
+	const int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(write(fd, bytes, sizeof bytes - 1), (ssize_t)sizeof bytes - 1);
+	close(fd);
+	scenario_init(&scenario);
+	cr_expect_lt(scenario_read(&scenario, path, &err), 0);
+	cr_expect_str_eq(err.text + strlen(path), ":2: a byte of 0: this is no text");
+	unlink(path);
+	scenario_fini(&scenario);
+	scenario_init(&scenario);
+	cr_expect_lt(scenario_read(&scenario, "/tmp", &err), 0);
+	cr_expect_str_eq(err.text, "/tmp: Is a directory");
+	scenario_fini(&scenario);
+}
+
 Test(sim_scenario, settings_that_contradict_each_other_are_refused)
 {
 	expect_mistake("servers = 2\nhole_server = 2\n",
@@ -84,6 +103,11 @@ Test(sim_scenario, settings_that_contradict_each_other_are_refused)
 		       "medium_share and big_share are above 1 together");
 	expect_mistake("restart_every = 10\n",
 		       "restart_every is shorter than restart_drain and restart_down");
+	expect_mistake("check = 1e-9\n", "check is neither 0 (none) nor at least 0.001");
+	expect_mistake("peers = 1e-9\n", "peers is neither 0 (none) nor at least 0.001");
+	expect_mistake("tick = 1e-9\n", "tick is neither 0 (none) nor at least 0.001");
+	expect_mistake("restart_every = 1e-9\nrestart_down = 0\n",
+		       "restart_every is neither 0 (none) nor at least 0.001");
 }
 
 Test(sim_scenario, a_router_is_a_plugin_with_options_and_settings)

@@ -87,6 +87,27 @@ Test(warnings, too_few_calls_tell_nothing)
 	cr_expect_str_neq(said_of(0), "[]");
 }
 
+/* Of a thousand servers one always gets four times its share of few calls. */
+Test(warnings, what_chance_gives_to_one_of_many_servers_is_no_herd)
+{
+	image_server_at(MS1)->weight = image_server_at(MS2)->weight = 100;
+	for (int i = 0; i < 8; i++)
+		half_second(99, 99, 4); /* eight calls a second where two are its share */
+	cr_expect_str_eq(said_of(0), "[]");
+	for (int i = 0; i < 8; i++)
+		half_second(12, 12, 2); /* four where it is none or one */
+	cr_expect_str_eq(said_of(0), "[]");
+	for (int i = 0; i < 8; i++)
+		half_second(147, 147, 6); /* twelve where three are */
+	cr_expect_str_eq(said_of(0), "[]");
+	for (int i = 0; i < 8; i++)
+		half_second(990, 990, 35); /* 3.5 times: in so many calls that is no chance */
+	cr_expect_str_neq(said_of(0), "[]");
+	cr_expect_not_null(strstr(logged, " % of the calls, its weight is 0.50 % of "
+					  "all"),
+			   "%s", logged);
+}
+
 Test(warnings, one_burst_is_no_herd)
 {
 	for (int i = 0; i < 8; i++)

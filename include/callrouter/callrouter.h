@@ -74,7 +74,8 @@ struct cr_ticket {
 	uint32_t at;    /* which one is contacted; n: the list is at its end */
 	uint32_t epoch; /* of the counters that line[] belongs to; 0: counted nowhere */
 	int64_t cost_bytes;
-	bool is_held; /* it is reserved at at */
+	bool is_held;    /* it is reserved at at */
+	bool is_clocked; /* its time is cr_call_now()'s: when a contact ends may be asked, too */
 	/* Of the servers' health: what the contact saw and claimed, when, and by which rules. */
 	uint32_t let_in; /* bit i: listed although it is shut */
 	uint64_t shut, was;
@@ -150,9 +151,10 @@ CR_PUBLIC const struct cr_server *cr_next(struct cr_thread *thread, struct cr_ti
 /**
  * The call is over: report how and give the reservation back. The report may shut the server for
  * all processes, or bring it back. latency_ns: from contacting the current server to its answer,
- * < 0 or more than a day: unknown; without it the time of the report is that of the newest call
- * that thread has routed, dry ones apart. Must come once for every cr_route(), a second one has no
- * effect. [call]
+ * < 0 or more than a day: unknown. The time of a report, here and in cr_next(), is the contact's
+ * beginning and its latency; where that is unknown, now, if cr_call_now() of the same thread gave
+ * the call its time; else that of the newest call that thread has routed, dry ones apart. Must come
+ * once for every cr_route(), a second one has no effect. [call]
  */
 CR_PUBLIC void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum cr_outcome outcome,
 		      int64_t latency_ns);

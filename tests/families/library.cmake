@@ -9,7 +9,7 @@ stress_test(health SOURCES ${library})
 stress_test(hostile SOURCES ${library})
 foreach(name route route_lists route_guests route_prepare route_counts route_silent fork fork_dead
 	lifecycle attach health health_limits health_calls health_daemon health_look health_start
-	health_hostile)
+	health_waiting health_hostile)
 	unit_test(${name} SOURCES ${library})
 	list(APPEND library_tests test_${name})
 endforeach()

@@ -108,7 +108,7 @@ for file in "${files[@]}"; do
 done >"$tmp/list"
 
 # shellcheck disable=SC2016 # the inner shell's words
-xargs -0 -n 4 -P "$jobs" bash -c 'run_one "$@"' run_one "${set_args[@]}" <"$tmp/list" 2>"$tmp/errors" || true
+xargs -r -0 -n 4 -P "$jobs" bash -c 'run_one "$@"' run_one "${set_args[@]}" <"$tmp/list" 2>"$tmp/errors" || true
 "$sim" --scenario "${files[0]}" --seeds 1 --routers '' >"$tmp/csv"
 cat "$tmp"/run.* >>"$tmp/csv" 2>/dev/null || true
 sort -u "$tmp/errors" >&2

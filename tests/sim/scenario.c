@@ -11,7 +11,8 @@
 #include "scenario_keys.h"
 #include "text.h"
 
-#define KEYS (sizeof scenario_keys / sizeof *scenario_keys)
+#define KEYS         (sizeof scenario_keys / sizeof *scenario_keys)
+#define PERIOD_LEAST 0.001 /* seconds */
 
 /*** Values ***/
 
@@ -184,6 +185,26 @@ void scenario_help(void)
 		       scenario_keys[i].help);
 }
 
+/* What happens again and again needs some time in between, or a second never ends. */
+static int check_periods(const struct scenario *scenario, struct err *err)
+{
+	const struct {
+		const char *key;
+		double period;
+	} periods[] = {
+		{ "check", scenario->check },
+		{ "peers", scenario->peers },
+		{ "restart_every", scenario->restart_every },
+		{ "tick", scenario->tick },
+	};
+
+	for (size_t i = 0; i < sizeof periods / sizeof *periods; i++)
+		if (periods[i].period > 0 && periods[i].period < PERIOD_LEAST)
+			return err_set(err, -EINVAL, "%s is neither 0 (none) nor at least %g",
+				       periods[i].key, PERIOD_LEAST);
+	return 0;
+}
+
 int scenario_check(const struct scenario *scenario, struct err *err)
 {
 	const struct {
@@ -212,7 +233,7 @@ int scenario_check(const struct scenario *scenario, struct err *err)
 	    scenario->restart_every < scenario->restart_down + scenario->restart_drain)
 		return err_set(err, -EINVAL,
 			       "restart_every is shorter than restart_drain and restart_down");
-	return 0;
+	return check_periods(scenario, err);
 }
 
 /*** Routers ***/
@@ -429,11 +450,15 @@ int scenario_read(struct scenario *scenario, const char *path, struct err *err)
 	for (unsigned n = 1; code == 0 && fgets(line, sizeof line, file) != NULL; n++) {
 		if (strlen(line) == sizeof line - 1)
 			code = err_set(err, -EINVAL, "the line is too long");
+		else if (strchr(line, '\n') == NULL && feof(file) == 0)
+			code = err_set(err, -EINVAL, "a byte of 0: this is no text");
 		else
 			code = scenario_line(scenario, line, err);
 		if (code < 0)
 			err_prefix(err, "%s:%u", path, n);
 	}
+	if (code == 0 && ferror(file) != 0)
+		code = err_set(err, -errno, "%s: %s", path, err_words(errno));
 	(void)fclose(file);
 	if (code == 0)
 		code = scenario_find_trace(scenario, path, err);
