@@ -64,6 +64,7 @@ void source_parser_fault(struct source_parser *parser, const struct source_at *a
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
+	text_clean(text);
 	parser->on_fault(parser->user, pointer, text);
 }
 
