@@ -20,6 +20,7 @@ int source_selector_fail(struct source_selector_fault *fault, size_t column, con
 	va_start(args, fmt);
 	(void)vsnprintf(fault->text, sizeof fault->text, fmt, args);
 	va_end(args);
+	text_clean(fault->text);
 	return -EINVAL;
 }
 

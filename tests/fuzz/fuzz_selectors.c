@@ -20,6 +20,7 @@ static bool compile(const struct source_kind *kind, const char *text)
 	const int rc = kind->compile(text, &selector, &fault);
 
 	fuzz_expect(rc == 0 || fault.text[0] != '\0', "a fault without a text");
+	fuzz_expect_line(fault.text, "a fault is no line");
 	fuzz_expect(rc == 0 || (fault.column >= 1 && fault.column <= strlen(text) + 1),
 		    "a fault outside the selector");
 	if (rc == 0 && kind->is_snmp)
