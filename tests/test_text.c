@@ -485,3 +485,11 @@ Test(boot, gives_the_same_mark_twice)
 	cr_expect_eq(a.boot, b.boot);
 	cr_expect_eq(a.offset_ns, b.offset_ns);
 }
+
+Test(text, of_strangers_becomes_one_line)
+{
+	char text[] = "a\tb\nc\x1b[2J\x7f\xc3\xa4 ~";
+
+	text_clean(text);
+	cr_expect_str_eq(text, "a?b?c?[2J?\xc3\xa4 ~");
+}

@@ -34,6 +34,8 @@ if(TARGET test_ranker)
 		TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
 endif()
 
+unit_test(ranker_facts SOURCES daemon/ranker_facts.c daemon/document.c core/plugin.c core/elf.c core/option.c
+	core/text.c core/err.c LIBS PkgConfig::jansson PkgConfig::libevent_core m)
 unit_test(census SOURCES daemon/census.c core/counters.c core/counters_quarantine.c
 	core/counters_daemon.c core/runfile.c core/boot.c core/log.c core/text.c core/err.c
 	LIBS PkgConfig::libevent_core)
