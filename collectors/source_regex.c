@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZE_MOST = 1000, DEPTH_MAX = 32 };
+enum { SIZE_MOST = 500, DEPTH_MAX = 32 };
 
 /** What a group, or the whole, comes to once it is unrolled. */
 struct level {
@@ -22,9 +22,9 @@ static const char *skip_bracket(const char *at)
 	if (*at == ']')
 		at++;
 	for (; *at != '\0' && *at != ']'; at++) {
-		const char kind = at[0] == '[' ? at[1] : '\0';
+		const char kind = at[1];
 
-		if (kind != ':' && kind != '.' && kind != '=')
+		if (at[0] != '[' || (kind != ':' && kind != '.' && kind != '='))
 			continue;
 		for (at += 2; at[0] != '\0' && (at[0] != kind || at[1] != ']'); at++)
 			;
