@@ -63,11 +63,17 @@ static int reserve(void **array, size_t *cap, size_t n, size_t size)
 	return 0;
 }
 
+/* A scalar has none, and there may be no index[] then. */
+static const oid *index_of(const struct snmp_cells *cells, const struct snmp_cells_row *row)
+{
+	return row->index_len > 0 ? cells->index + row->index_at : NULL;
+}
+
 static int order(const struct snmp_cells *cells, const oid *index, size_t len, size_t at)
 {
 	const struct snmp_cells_row *row = &cells->row[at];
 
-	return snmp_oid_compare(index, len, cells->index + row->index_at, row->index_len);
+	return snmp_oid_compare(index, len, index_of(cells, row), row->index_len);
 }
 
 /* Where the row of this index is (true), or belongs. */
@@ -274,8 +280,7 @@ void snmp_cells_log(const struct snmp_cells *cells, const struct cr_host *host, 
 
 			if (cell->kind == SOURCE_CELL_NONE)
 				continue;
-			print_oid(out, &request->oid[c], cells->index + row->index_at,
-				  row->index_len);
+			print_oid(out, &request->oid[c], index_of(cells, row), row->index_len);
 			(void)fputs(" = ", out);
 			if (cell->kind == SOURCE_CELL_NUMBER)
 				(void)fprintf(out, "INTEGER: %.17g\n", cell->number);

@@ -99,8 +99,16 @@ static void index_add(struct counters *c, uint32_t line)
 
 	memcpy(name, c->line[line].name, sizeof name);
 	name[sizeof name - 1] = '\0';
-	while (daemon->index[index_place(name, step)] != 0)
-		step++;
+	for (;; step++) {
+		const uint16_t entry = daemon->index[index_place(name, step)];
+
+		if (entry == 0)
+			break;
+		/* The first of a name is the one that is found: many of one name would cost the
+		 * square of their number. */
+		if (strncmp(c->line[entry - 1].name, name, sizeof name) == 0)
+			return;
+	}
 	daemon->index[index_place(name, step)] = (uint16_t)(line + 1);
 	daemon->n_indexed++;
 }

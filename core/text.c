@@ -382,6 +382,13 @@ bool text_is_plugin_name(const char *text)
 	return len >= 1 && len <= 31 && text[len] == '\0';
 }
 
+void text_clean(char *text)
+{
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
 bool text_copy(char *to, size_t len, const char *from)
 {
 	const size_t from_len = strlen(from);

@@ -41,6 +41,9 @@ bool text_is_name(const char *text);
 /** Name of a plugin or an option: [a-z0-9_]{1,31}. [any] */
 bool text_is_plugin_name(const char *text);
 
+/** Make it one line: control characters become '?'. For what quotes strangers' words. [any] */
+void text_clean(char *text);
+
 /** Copy into a fixed array, cut if need be, always NUL-terminated; returns false if it was cut.
  * [any] */
 bool text_copy(char *to, size_t len, const char *from);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
+
 static bool is_same_file(const char *a, const char *b)
 {
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
@@ -64,6 +66,9 @@ static void note_args(struct config_reader *reader, const struct config_place *p
 	}
 	if (vasprintf(&text, fmt, args) < 0)
 		text = NULL;
+	/* A key may hold a line break, or what a terminal obeys. */
+	if (text != NULL)
+		text_clean(text);
 	note(reader, place, text);
 }
 

@@ -64,17 +64,28 @@ static int refuse(struct config_reader *reader, int code, const char *text)
 	return code;
 }
 
+static bool make_room(struct config_reader *reader, struct input *input, size_t *room)
+{
+	const size_t wanted = *room > 0 ? 2 * *room : 16384;
+	void *grown = realloc(input->bytes, wanted);
+
+	if (grown == NULL) {
+		reader->is_out_of_memory = true;
+		return false;
+	}
+	input->bytes = grown;
+	*room = wanted;
+	return true;
+}
+
 static int read_bytes(struct config_reader *reader, int fd, struct input *input)
 {
-	const size_t room = CONFIG_BYTES_MAX + 1;
+	size_t room = 0;
 	ssize_t n = 1;
 
-	input->bytes = malloc(room);
-	if (input->bytes == NULL) {
-		reader->is_out_of_memory = true;
-		return -ENOMEM;
-	}
-	while (n != 0 && input->len < room) {
+	while (n != 0 && input->len <= CONFIG_BYTES_MAX) {
+		if (input->len == room && !make_room(reader, input, &room))
+			return -ENOMEM;
 		n = read(fd, input->bytes + input->len, room - input->len);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -85,7 +96,7 @@ static int read_bytes(struct config_reader *reader, int fd, struct input *input)
 		}
 		input->len += (size_t)n;
 	}
-	if (input->len == room)
+	if (input->len > CONFIG_BYTES_MAX)
 		return refuse(reader, -EFBIG, "is larger than 4 MiB; is it the configuration?");
 	return 0;
 }

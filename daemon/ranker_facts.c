@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "document.h"
+#include "option.h"
 #include "ranker_wire.h"
 #include "text.h"
 
@@ -73,68 +74,6 @@ static char **facts_take_list(const json_t *list)
 	return names;
 }
 
-static char *facts_take_text(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text != NULL ? strdup(text) : NULL;
-}
-
-static struct cr_option *facts_take_options(const json_t *list)
-{
-	const size_t n = json_array_size(list);
-	struct cr_option *table = calloc(n + 1, sizeof *table);
-
-	for (size_t i = 0; table != NULL && i < n; i++) {
-		const json_t *row = json_array_get(list, i);
-		const json_t *choices = json_object_get(row, "choices");
-
-		table[i] = (struct cr_option){
-			.name = facts_take_text(row, "name"),
-			.type = (enum cr_type)json_integer_value(json_object_get(row, "type")),
-			.preset = facts_take_text(row, "preset"),
-			.min = json_real_value(json_object_get(row, "min")),
-			.max = json_real_value(json_object_get(row, "max")),
-			.choices = json_array_size(choices) > 0
-					   ? (const char *const *)facts_take_list(choices)
-					   : NULL,
-			.help = facts_take_text(row, "help"),
-		};
-	}
-	return table;
-}
-
-struct ranker_facts *ranker_facts_read(const char *text, struct err *err)
-{
-	json_error_t at;
-	json_t *root = json_loads(text, 0, &at);
-	struct ranker_facts *facts = calloc(1, sizeof *facts);
-
-	if (root == NULL || facts == NULL || !json_is_string(json_object_get(root, "name")) ||
-	    !json_is_string(json_object_get(root, "version"))) {
-		err_set(err, -EBADMSG, "the plugin's description could not be read");
-		json_decref(root);
-		free(facts);
-		return NULL;
-	}
-	facts->kind = (enum plugin_kind)json_integer_value(json_object_get(root, "kind"));
-	text_copy(facts->name, sizeof facts->name,
-		  json_string_value(json_object_get(root, "name")));
-	text_copy(facts->version, sizeof facts->version,
-		  json_string_value(json_object_get(root, "version")));
-	text_copy(facts->summary, sizeof facts->summary,
-		  json_string_value(json_object_get(root, "summary")));
-	facts->flags = (uint32_t)json_integer_value(json_object_get(root, "flags"));
-	facts->state_tag = (uint32_t)json_integer_value(json_object_get(root, "state_tag"));
-	facts->shared_words = (uint32_t)json_integer_value(json_object_get(root, "shared_words"));
-	facts->needs = facts_take_list(json_object_get(root, "needs"));
-	facts->columns = facts_take_list(json_object_get(root, "columns"));
-	facts->n_columns = (uint32_t)plugin_count((const char *const *)facts->columns);
-	facts->options = facts_take_options(json_object_get(root, "options"));
-	json_decref(root);
-	return facts;
-}
-
 /* The strings of a copied table are ours, whatever its type says. */
 static void facts_free_text(const char *text)
 {
@@ -162,4 +101,97 @@ void ranker_facts_free(struct ranker_facts *facts)
 	facts_free_list((const char *const *)facts->needs);
 	facts_free_list((const char *const *)facts->columns);
 	free(facts);
+}
+
+static char *facts_take_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text != NULL ? strdup(text) : NULL;
+}
+
+/* A row without a name would end the table: it has an empty one, which is not sound. */
+static char *facts_take_name(const json_t *object)
+{
+	char *name = facts_take_text(object, "name");
+
+	return name != NULL ? name : strdup("");
+}
+
+static struct cr_option *facts_take_options(const json_t *list)
+{
+	const size_t n = json_array_size(list);
+	struct cr_option *table = calloc(n + 1, sizeof *table);
+
+	for (size_t i = 0; table != NULL && i < n; i++) {
+		const json_t *row = json_array_get(list, i);
+		const json_t *choices = json_object_get(row, "choices");
+
+		table[i] = (struct cr_option){
+			.name = facts_take_name(row),
+			.type = (enum cr_type)json_integer_value(json_object_get(row, "type")),
+			.preset = facts_take_text(row, "preset"),
+			.min = json_real_value(json_object_get(row, "min")),
+			.max = json_real_value(json_object_get(row, "max")),
+			.choices = json_array_size(choices) > 0
+					   ? (const char *const *)facts_take_list(choices)
+					   : NULL,
+			.help = facts_take_text(row, "help"),
+		};
+	}
+	return table;
+}
+
+static void facts_copy(char *to, size_t len, const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	text_copy(to, len, text != NULL ? text : "");
+}
+
+static void facts_take(struct ranker_facts *facts, const json_t *root)
+{
+	facts->kind = (enum plugin_kind)json_integer_value(json_object_get(root, "kind"));
+	facts_copy(facts->name, sizeof facts->name, root, "name");
+	facts_copy(facts->version, sizeof facts->version, root, "version");
+	facts_copy(facts->summary, sizeof facts->summary, root, "summary");
+	facts->flags = (uint32_t)json_integer_value(json_object_get(root, "flags"));
+	facts->state_tag = (uint32_t)json_integer_value(json_object_get(root, "state_tag"));
+	facts->shared_words = (uint32_t)json_integer_value(json_object_get(root, "shared_words"));
+	facts->needs = facts_take_list(json_object_get(root, "needs"));
+	facts->columns = facts_take_list(json_object_get(root, "columns"));
+	facts->n_columns = (uint32_t)plugin_count((const char *const *)facts->columns);
+	facts->options = facts_take_options(json_object_get(root, "options"));
+}
+
+/* The plugin's own code ran in the process that wrote this: plugin_open() checked the same there,
+ * but it may have written anything since. */
+static bool facts_are_sound(const struct ranker_facts *facts)
+{
+	const uint32_t flags = IMAGE_HAS_RANK | IMAGE_HAS_ROUTE;
+
+	return (facts->kind == PLUGIN_ROUTER || facts->kind == PLUGIN_COLLECTOR) &&
+	       text_is_plugin_name(facts->name) && (facts->flags & ~flags) == 0 &&
+	       facts->shared_words <= CR_SHARED_WORDS_MAX && facts->n_columns <= CR_COLUMNS_MAX &&
+	       plugin_count((const char *const *)facts->needs) <= IMAGE_METRICS_MAX &&
+	       facts->options != NULL && option_table_check(facts->options, NULL) == 0;
+}
+
+struct ranker_facts *ranker_facts_read(const char *text, struct err *err)
+{
+	json_error_t at;
+	json_t *root = json_loads(text, 0, &at);
+	struct ranker_facts *facts = calloc(1, sizeof *facts);
+
+	if (root != NULL && facts != NULL) {
+		facts_take(facts, root);
+		if (facts_are_sound(facts)) {
+			json_decref(root);
+			return facts;
+		}
+	}
+	(void)err_set(err, -EBADMSG, "the plugin's description could not be read");
+	json_decref(root);
+	ranker_facts_free(facts);
+	return NULL;
 }

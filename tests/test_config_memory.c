@@ -12,10 +12,12 @@
 /* The linker sends the reader's allocations here (--wrap). */
 void *__real_malloc(size_t len);
 void *__real_calloc(size_t n, size_t len);
+void *__real_realloc(void *old, size_t len);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t len);
 void *__wrap_malloc(size_t len);
 void *__wrap_calloc(size_t n, size_t len);
+void *__wrap_realloc(void *old, size_t len);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t len);
 
@@ -39,6 +41,11 @@ void *__wrap_malloc(size_t len)
 void *__wrap_calloc(size_t n, size_t len)
 {
 	return is_failing() ? NULL : __real_calloc(n, len);
+}
+
+void *__wrap_realloc(void *old, size_t len)
+{
+	return is_failing() ? NULL : __real_realloc(old, len);
 }
 
 char *__wrap_strdup(const char *text)

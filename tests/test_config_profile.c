@@ -348,3 +348,13 @@ Test(config_profile, other_variables_than_the_name_belong_into_the_target)
 	expect_with_folder("c.yaml:8:3: \"${host}/${name}\": only ${name} can stand here; put "
 			   "other variables into target\n");
 }
+
+Test(config_profile, a_mistake_that_quotes_line_breaks_stays_one_line)
+{
+	write_collectors("- { name: j, plugin: web, profile: jolokia, target: \"${host}\",\n"
+			 "    \"a\\nb\\t\\e[2J\": x }\n");
+	expect_with_folder(
+		"c.yaml:5:5: a key holds a control character (a line break, a tab); remove it\n"
+		"c.yaml:5:5: unknown key \"a?b??[2J\"; it is neither of the source language nor "
+		"an option of plugin web\n");
+}

@@ -1,4 +1,6 @@
 /* test_counters_lines.c - names keep their lines, and totals are what the ledgers say. */
+#include <time.h>
+
 #include "counters_scene.h"
 
 /*** Lines ***/
@@ -201,5 +203,26 @@ Test(counters, a_difference_that_changes_is_not_corrected)
 	cr_expect_eq(counters_audit(s.daemon), 0);
 	cr_expect_eq(counters_audit(s.daemon), 1);
 	expect_totals(s.daemon, 0, 0, 0);
+	scene_close(&s);
+}
+
+/* Somebody wrote the same name into all of them: the daemon is not to look at each for each. */
+Test(counters, lines_of_one_name_are_taken_over_at_once)
+{
+	struct counters *c;
+	struct scene s;
+	clock_t start; /* of the processor's time: the machine may be busy */
+
+	scene_open(&s);
+	for (uint32_t i = 0; i < COUNTERS_LINES; i++) {
+		atomic_store(&s.daemon->line[i].incarnation, 1);
+		s.daemon->line[i].name[0] = 'x';
+	}
+	start = clock();
+	cr_assert_eq(counters_create(s.folder.path, (gid_t)-1, &c, &s.err), 0, "%s", s.err.text);
+	cr_expect_lt(clock() - start, CLOCKS_PER_SEC);
+	cr_expect_eq(counters_find_line(c, "x"), 0);
+	cr_expect_eq(counters_find_line(c, "y"), -ENOENT);
+	counters_close(c);
 	scene_close(&s);
 }

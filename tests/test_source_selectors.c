@@ -1,6 +1,9 @@
 /* test_source_selectors.c - each kind of selector: what it finds, and what is wrong with a bad one,
  * with the column. */
+#include <errno.h>
+
 #include "source_bench.h"
+#include "source_internal.h"
 
 TestSuite(selectors, .fini = bench_end);
 
@@ -209,6 +212,8 @@ Test(selectors, prometheus_says_where_one_is_wrong)
 		{ "a{l=\"x}", "column 5: this quote is not closed" },
 		{ "a{l=\"x\" m=\"y\"}", "column 9: here has to be , or }" },
 		{ "a{l=\"x\"} 5", "column 9: after the name comes { or the end" },
+		{ "a{l=~\"(a)\\\\1\"}", "column 6: back references (\\1) are not taken" },
+		{ "a{l=~\"b)|(c\"}", "column 6: a \")\" without its \"(\"" },
 		{ "a{l=~\"(\"}",
 		  "column 6: not an extended regular expression: Unmatched ( or \\(" },
 	};
@@ -238,6 +243,7 @@ Test(selectors, text_finds_the_group_in_each_line)
 		{ "(a)\\1", "column 1: back references (\\1) are not taken" },
 		{ "a[",
 		  "column 1: not an extended regular expression: Invalid regular expression" },
+		{ "a)", "column 1: a \")\" without its \"(\"" },
 	};
 
 	for (size_t i = 0; i < COUNT(find); i++) {
@@ -253,6 +259,46 @@ Test(selectors, text_finds_the_group_in_each_line)
 			  "%s finds %g", find[i].selector, bench_value("", "sessions"));
 	}
 	expect_refused("text", bad, COUNT(bad));
+}
+
+/* The C library would unroll them: some took all memory, some all time. */
+Test(selectors, regular_expressions_that_cost_too_much_are_refused_before_they_are_compiled)
+{
+	static const char too_large[] = "too large once its repetitions are unrolled";
+	static const char *const good[] = { "[0-9]{1,20}", "^([a-z]+|[^]+*{]{2,5})*$",
+					    "a\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+",
+					    "[[:alpha:]+++++++++++++++]x{400}" };
+	static const char *const bad[] = { "a+++++++++++++++++++++++++++++",
+					   "(a{1,255}){1,255}",
+					   "((a{99}){99}){99}",
+					   "(a+b+c+d+){300}",
+					   "a{5000}",
+					   "(x|[]]{1,200}{9}){1,}" };
+	char json[256], deep[80] = "";
+	const struct refusal nested = { deep, "column 1: more than 31 groups inside each other" };
+
+	for (size_t i = 0; i < COUNT(good); i++) {
+		struct source_selector_fault fault;
+		void *selector;
+
+		cr_expect_eq(source_kind_text.compile(good[i], &selector, &fault), 0, "%s: %s",
+			     good[i], fault.text);
+		source_kind_text.release(selector);
+	}
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		struct source_selector_fault fault;
+		void *selector;
+
+		cr_expect_eq(source_kind_text.compile(bad[i], &selector, &fault), -EINVAL, "%s",
+			     bad[i]);
+		cr_expect(strstr(fault.text, too_large) != NULL, "%s: %s", bad[i], fault.text);
+		snprintf(json, sizeof json, "n{l=~\"%s\"}", bad[i]);
+		cr_expect_eq(source_kind_prometheus.compile(json, &selector, &fault), -EINVAL);
+		cr_expect(strstr(fault.text, too_large) != NULL, "%s: %s", json, fault.text);
+		cr_expect_eq(fault.column, 6);
+	}
+	memset(deep, '(', 40);
+	expect_refused("text", &nested, 1);
 }
 
 Test(selectors, oids_are_numbers)

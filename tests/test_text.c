@@ -364,3 +364,11 @@ Test(text, copies_and_says_whether_it_had_to_cut)
 	cr_expect_not(text_copy(buf, 0, "x"));
 	cr_expect_str_eq(buf, "abc");
 }
+
+Test(text, of_strangers_becomes_one_line)
+{
+	char text[] = "a\tb\nc\x1b[2J\x7f\xc3\xa4 ~";
+
+	text_clean(text);
+	cr_expect_str_eq(text, "a?b?c?[2J?\xc3\xa4 ~");
+}

@@ -127,6 +127,8 @@ static int compile_regex(struct compiler *c, struct match *match, size_t at)
 	char *whole, text[80];
 	int rc;
 
+	if (source_regex_check(match->value, at, c->fault) < 0)
+		return -EINVAL;
 	if (asprintf(&whole, "^(%s)$", match->value) < 0)
 		return -ENOMEM;
 	rc = regcomp(&match->regex, whole, REG_EXTENDED | REG_NOSUB);

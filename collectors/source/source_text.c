@@ -21,16 +21,6 @@ static void release(void *user)
 	free(regex);
 }
 
-static bool has_back_reference(const char *text)
-{
-	for (; *text != '\0'; text++)
-		if (*text == '\\' && *++text >= '1' && *text <= '9')
-			return true;
-		else if (*text == '\0')
-			return false;
-	return false;
-}
-
 static int compile(const char *text, void **out, struct source_selector_fault *fault)
 {
 	regex_t *regex;
@@ -39,8 +29,8 @@ static int compile(const char *text, void **out, struct source_selector_fault *f
 
 	if (text[0] == '\0')
 		return source_selector_fail(fault, 1, "the regular expression is empty");
-	if (has_back_reference(text))
-		return source_selector_fail(fault, 1, "back references (\\1) are not taken");
+	if (source_regex_check(text, 1, fault) < 0)
+		return -EINVAL;
 	regex = calloc(1, sizeof *regex);
 	if (regex == NULL)
 		return -ENOMEM;

@@ -20,6 +20,7 @@ int source_selector_fail(struct source_selector_fault *fault, size_t column, con
 	va_start(args, fmt);
 	(void)vsnprintf(fault->text, sizeof fault->text, fmt, args);
 	va_end(args);
+	text_clean(fault->text);
 	return -EINVAL;
 }
 
@@ -64,6 +65,7 @@ void source_parser_fault(struct source_parser *parser, const struct source_at *a
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
+	text_clean(text);
 	parser->on_fault(parser->user, pointer, text);
 }
 

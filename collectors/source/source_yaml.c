@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
+
 enum { DEPTH_MAX = 12, THINGS_MAX = 10000, FILE_BYTES_MAX = 256 * 1024 };
 
 /* One laying. */
@@ -61,6 +63,7 @@ static void fault(struct layer *layer, const struct source_place *place, const c
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
+	text_clean(text);
 	layer->calls->on_fault(layer->calls->user, place, text);
 }
 

@@ -8,4 +8,4 @@ foreach(name config config_bounds config_health config_memory config_profile)
 endforeach()
 # Its allocations fail one by one.
 target_link_options(test_config_memory PRIVATE -Wl,--wrap=malloc -Wl,--wrap=calloc
-	-Wl,--wrap=strdup -Wl,--wrap=strndup)
+	-Wl,--wrap=realloc -Wl,--wrap=strdup -Wl,--wrap=strndup)

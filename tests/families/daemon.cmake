@@ -23,6 +23,8 @@ add_dependencies(test_ranker plugin_acts plugin_prepares)
 target_compile_definitions(test_ranker PRIVATE
 	TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
 
+unit_test(ranker_facts SOURCES daemon/ranker_facts.c daemon/document.c core/plugin.c core/elf.c
+	core/option.c core/text.c core/err.c LIBS PkgConfig::jansson PkgConfig::libevent_core)
 unit_test(census SOURCES daemon/census.c ${counters_part} core/log.c core/text.c core/err.c
 	LIBS PkgConfig::libevent_core)
 

@@ -1,0 +1,117 @@
+/*
+ * source_regex.c - what a regular expression may cost. The C library unrolls repetitions, and those
+ * of repetitions by their product: "a++++++++" or "(a{1,255}){1,255}" would take all memory before
+ * a byte of an answer was seen. Back references cost more than any bound.
+ */
+#include "source_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE_MOST = 500, DEPTH_MAX = 32 };
+
+/** What a group, or the whole, comes to once it is unrolled. */
+struct level {
+	size_t total, last; /* last: what a repetition would repeat */
+};
+
+/* From "[" to its "]", or to the end: "]" as the first letter, and "[:alpha:]", end nothing. */
+static const char *skip_bracket(const char *at)
+{
+	at += at[1] == '^' ? 2 : 1;
+	if (*at == ']')
+		at++;
+	for (; *at != '\0' && *at != ']'; at++) {
+		const char kind = at[1];
+
+		if (at[0] != '[' || (kind != ':' && kind != '.' && kind != '='))
+			continue;
+		for (at += 2; at[0] != '\0' && (at[0] != kind || at[1] != ']'); at++)
+			;
+		if (at[0] == '\0' || *++at == '\0')
+			break;
+	}
+	return at;
+}
+
+/* How often "{2,5}" repeats, and where it ends; other braces stand for themselves, once. */
+static size_t take_count(const char **at)
+{
+	const char *end = *at + strcspn(*at, "}");
+	size_t most = 1;
+
+	for (const char *digit = *at; digit < end; digit++)
+		if (*digit >= '0' && *digit <= '9') {
+			char *rest;
+			const unsigned long n = strtoul(digit, &rest, 10);
+
+			if (n >= most)
+				most = n < SIZE_MOST ? n + 1 : SIZE_MOST;
+			digit = rest - 1;
+		}
+	/* Where there is no "}", that is for the compiler to say. */
+	if (*end == '}')
+		*at = end;
+	return most;
+}
+
+static void add(struct level *level, size_t size)
+{
+	level->total += size;
+	level->last = size;
+}
+
+static void repeat(struct level *level, size_t times)
+{
+	const size_t grown = level->last * times + 1;
+
+	level->total += grown - level->last;
+	level->last = grown;
+}
+
+/* Returns what is wrong, or NULL. */
+static const char *judge(const char *text)
+{
+	static const char too_large[] =
+		"too large once its repetitions are unrolled (those of repetitions count by their "
+		"product): make it simpler";
+	struct level level[DEPTH_MAX] = { 0 };
+	size_t depth = 0;
+
+	for (const char *at = text; *at != '\0'; at += *at != '\0') {
+		if (*at == '(' && ++depth == DEPTH_MAX)
+			return "more than 31 groups inside each other";
+		if (*at == '(') {
+			level[depth] = (struct level){ 0, 0 };
+		} else if (*at == ')') {
+			if (depth == 0)
+				return "a \")\" without its \"(\"";
+			depth--;
+			add(&level[depth], level[depth + 1].total + 1);
+		} else if (*at == '*' || *at == '?') {
+			repeat(&level[depth], 1);
+		} else if (*at == '+') {
+			repeat(&level[depth], 2);
+		} else if (*at == '{') {
+			repeat(&level[depth], take_count(&at));
+		} else {
+			if (*at == '\\' && at[1] >= '1' && at[1] <= '9')
+				return "back references (\\1) are not taken";
+			if (*at == '\\')
+				at += at[1] != '\0';
+			else if (*at == '[')
+				at = skip_bracket(at);
+			add(&level[depth], 1);
+		}
+		if (level[depth].total > SIZE_MOST)
+			return too_large;
+	}
+	return NULL;
+}
+
+int source_regex_check(const char *text, size_t column, struct source_selector_fault *fault)
+{
+	const char *wrong = judge(text);
+
+	return wrong == NULL ? 0 : source_selector_fail(fault, column, "%s", wrong);
+}
