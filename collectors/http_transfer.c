@@ -372,6 +372,9 @@ static int judge_code(const struct http_transfer *transfer, CURLcode code,
 	if (code == CURLE_GOT_NOTHING)
 		return http_failure_set(failure, CR_REPLY,
 					"it closed the connection without an answer");
+	if (code == CURLE_OUT_OF_MEMORY) /* libcurl says it of a line above its own limit too */
+		return http_failure_set(failure, CR_REPLY,
+					"a line of its headers is too long, or memory is short");
 	return http_failure_set(failure, CR_REPLY, "no good answer: %.150s", text);
 }
 

@@ -5,6 +5,8 @@
 
 #include "source.h"
 
+#include <regex.h>
+
 #define SOURCE_TEXT_LEN   96    /* of a text that is kept, with the NUL */
 #define SOURCE_VALUES_MAX 65536 /* of one answer */
 
@@ -179,6 +181,14 @@ struct source_selector_fault {
 /** Fill fault; returns -EINVAL. */
 int source_selector_fail(struct source_selector_fault *fault, size_t column, const char *fmt, ...)
 	CR_PRINTF(3, 4);
+
+/**
+ * regcomp() of an extended regular expression, but for those that would take much memory or time to
+ * compile, and for back references. flags: REG_NOSUB. column: where it begins in the selector.
+ * Returns 0, or -EINVAL with fault; *out is to be freed only after 0.
+ */
+int source_regex_compile(regex_t *out, const char *text, int flags, size_t column,
+			 struct source_selector_fault *fault);
 
 /** One answer being read. */
 struct source_reading {

@@ -6,7 +6,6 @@
 #include "source_series.h"
 
 #include <errno.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,19 +123,15 @@ static int take_operator(struct compiler *c, struct match *match, bool *is_regex
 /* Like Prometheus, the whole value has to match. */
 static int compile_regex(struct compiler *c, struct match *match, size_t at)
 {
-	char *whole, text[80];
+	char *whole;
 	int rc;
 
 	if (asprintf(&whole, "^(%s)$", match->value) < 0)
 		return -ENOMEM;
-	rc = regcomp(&match->regex, whole, REG_EXTENDED | REG_NOSUB);
+	rc = source_regex_compile(&match->regex, whole, REG_NOSUB, at, c->fault);
 	free(whole);
-	if (rc == 0) {
-		match->is_regex = true;
-		return 0;
-	}
-	(void)regerror(rc, &match->regex, text, sizeof text);
-	return source_selector_fail(c->fault, at, "not an extended regular expression: %s", text);
+	match->is_regex = rc == 0;
+	return rc;
 }
 
 static int compile_match(struct compiler *c)

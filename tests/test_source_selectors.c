@@ -255,6 +255,47 @@ Test(selectors, text_finds_the_group_in_each_line)
 	expect_refused("text", bad, COUNT(bad));
 }
 
+/* regcomp() takes gigabytes for most of these, and then says that memory is exhausted. */
+Test(selectors, regular_expressions_that_are_too_large_are_refused_before_they_cost_memory)
+{
+#define TOO_LARGE                                                                                  \
+	"this regular expression is too large: at most 1000 elements with what {} and + repeat, "  \
+	"and 32 groups in each other"
+	static const struct refusal bad[] = {
+		{ "a{1,1001}", "column 1: " TOO_LARGE },
+		{ "a{32767}", "column 1: " TOO_LARGE },
+		{ "a{1000,}", "column 1: " TOO_LARGE },
+		{ "(a{1,255}){1,255}", "column 1: " TOO_LARGE },
+		{ "a{100}{100}", "column 1: " TOO_LARGE },
+		{ "((((a{1,255}){1,255}){1,255}){1,255}){1,255}", "column 1: " TOO_LARGE },
+		{ "((((((((((a+)+)+)+)+)+)+)+)+)+)+", "column 1: " TOO_LARGE },
+		{ "[^]{5}]{1001}", "column 1: " TOO_LARGE },
+		{ "[[:digit:]{5}]{1001}", "column 1: " TOO_LARGE },
+		{ "\\{{1001}", "column 1: " TOO_LARGE },
+		{ "(((((((((((((((((((((((((((((((((a)))))))))))))))))))))))))))))))))",
+		  "column 1: " TOO_LARGE },
+	};
+	static const struct refusal series[] = {
+		{ "n{l=~\"(a{1,255}){1,255}\"}", "column 6: " TOO_LARGE },
+		{ "n{l!~\"(.*)x\\1\"}", "column 6: back references (\\1) are not taken" },
+	};
+	static const char *const good[] = { "a{1,900}",    "[[:digit:]{9999}(]+",
+					    "[^]{9999}]x", "\\{9999}",
+					    "(x+x+)+y",    "(a|b{2,}){100}" };
+
+	expect_refused("text", bad, COUNT(bad));
+	expect_refused("prometheus", series, COUNT(series));
+	for (size_t i = 0; i < COUNT(good); i++) {
+		char keys[128];
+
+		snprintf(keys, sizeof keys,
+			 "{ format: text, fields: { sessions: { select: '%s', optional: true } } }",
+			 good[i]);
+		bench_begin(NULL, keys);
+		bench_read("x");
+	}
+}
+
 Test(selectors, oids_are_numbers)
 {
 	static const struct refusal bad[] = {
