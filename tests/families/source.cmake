@@ -8,3 +8,7 @@ foreach(name source_selectors source_parse source_captures source_truth source_r
 			TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
 	endif()
 endforeach()
+
+# A JVM that serves its own figures in the forms of many products; a real Prometheus server.
+scene_test(jvms TIMEOUT 120)
+scene_test(prometheus TIMEOUT 90)
