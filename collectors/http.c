@@ -95,7 +95,7 @@ static int64_t taken_ns(const struct source_row *row)
 }
 
 static void put_row(const struct poll *poll, const struct cr_round *round,
-		    const struct source_row *row)
+		    const struct source_sample *sample, const struct source_row *row)
 {
 	const struct web *web = poll->web;
 	const char *name = row->name[0] ? row->name : NULL;
@@ -108,9 +108,11 @@ static void put_row(const struct poll *poll, const struct cr_round *round,
 	for (size_t i = 0; i < web->settings.source->n_metrics; i++) {
 		if (web->metric[i] < 0)
 			continue;
-		/* NaN: the host counts what cannot be true */
-		if (row->state[i] == SOURCE_FOUND || row->state[i] == SOURCE_REJECTED)
+		if (row->state[i] == SOURCE_FOUND)
 			round->put(round, poll->target, name, web->metric[i], row->value[i], taken);
+		else if (row->state[i] == SOURCE_REJECTED)
+			round->reject(round, poll->target, name, web->metric[i], row->reject[i],
+				      source_reject_text(sample, row, i));
 	}
 }
 
@@ -138,7 +140,7 @@ static void poll_end(struct poll *poll, const struct cr_round *round)
 
 	poll->sample = NULL;
 	for (size_t i = 0; i < sample->n_rows; i++)
-		put_row(poll, round, &sample->row[i]);
+		put_row(poll, round, sample, &sample->row[i]);
 	if (rc < 0) {
 		poll_fail(poll, round, sample->why, sample->text);
 	} else {

@@ -208,17 +208,20 @@ static void put_row(const struct snmp *snmp, const struct snmp_poll *poll,
 	}
 	/* The time of asking, so that no value is taken for younger than it is. */
 	for (size_t i = 0; i < poll->source->n_metrics; i++)
-		/* NaN: the host counts what cannot be true */
-		if (row->state[i] == SOURCE_FOUND || row->state[i] == SOURCE_REJECTED)
+		if (row->state[i] == SOURCE_FOUND)
 			round->put(round, poll->target, name, snmp->metric[i], row->value[i],
 				   poll->begun_ns);
+		else if (row->state[i] == SOURCE_REJECTED)
+			round->reject(round, poll->target, name, snmp->metric[i], row->reject[i],
+				      source_reject_text(poll->sample, row, i));
 }
 
 static void put_sample(const struct snmp *snmp, struct snmp_agent *agent)
 {
 	const struct source_sample *sample = agent->poll->sample;
 
-	warn_of_values(snmp, agent);
+	if (sample->why == 0 || sample->is_partial)
+		warn_of_values(snmp, agent);
 	for (size_t i = 0; i < sample->n_rows; i++)
 		put_row(snmp, agent->poll, &sample->row[i]);
 }
@@ -237,7 +240,9 @@ static void finish(struct snmp *snmp, struct snmp_agent *agent, enum snmp_verdic
 		return;
 	}
 	agent->is_suspect = verdict == SNMP_BAD && poll->why == CR_TIMEOUT;
-	if (verdict == SNMP_GOOD || (poll->sample != NULL && poll->sample->is_partial))
+	/* A sample that was judged: if nothing of it can be used, what cannot be true is counted.
+	 */
+	if (verdict == SNMP_GOOD || (poll->sample != NULL && poll->sample->why != 0))
 		put_sample(snmp, agent);
 	if (verdict == SNMP_GOOD)
 		round->done(round, poll->target);

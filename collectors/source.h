@@ -133,6 +133,7 @@ struct source_row {
 	int64_t taken_ns; /* CLOCK_REALTIME; 0: the source gives no time, so it is now */
 	double *value;    /* in the metric's own unit; NaN unless SOURCE_FOUND */
 	enum source_state *state;
+	const char **reject; /* the word why, where it is SOURCE_REJECTED */
 };
 
 /** Something worth telling about one value or row, which did not end the whole sample. */
@@ -214,5 +215,10 @@ int source_end(struct source_sample *sample, const char *server);
 
 /** "missing" "found" "undefined" "rejected". [any] */
 const char *source_state_word(enum source_state state);
+
+/** What a note says of the figure of a row that was rejected, without the metric's name and the
+ * word; NULL: none does. [any] */
+const char *source_reject_text(const struct source_sample *sample, const struct source_row *row,
+			       size_t metric);
 
 #endif

@@ -186,16 +186,10 @@ static json_t *server_inconsistent(const struct servers_entry *entry)
 
 static json_t *reject_counts(const uint64_t *count)
 {
-	static const char *const words[SERVERS_REJECTS] = {
-		[SERVERS_NAN] = "not_a_number",
-		[SERVERS_NEGATIVE] = "negative",
-		[SERVERS_WRAPPED] = "wrapped",
-		[SERVERS_FUTURE] = "future",
-	};
 	json_t *rejected = json_object();
 
 	for (size_t i = 0; i < SERVERS_REJECTS; i++)
-		if (count[i] != 0 && json_object_set_new(rejected, words[i],
+		if (count[i] != 0 && json_object_set_new(rejected, servers_reject_word(i),
 							 json_integer((json_int_t)count[i])) < 0) {
 			json_decref(rejected);
 			return NULL;
@@ -277,8 +271,8 @@ static json_t *server_document(const struct report_source *source, const struct 
 	const struct image_server *server = published(source, entry->name);
 	const struct counters_line *line = server != NULL ? report_line(source, server) : NULL;
 	json_t *document = json_pack(
-		"{s:o,s:o,s:s,s:s,s:I,s:b,s:b,s:o,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "server",
-		document_text(entry->name, sizeof entry->name), "address",
+		"{s:o,s:o,s:s,s:s,s:I,s:b,s:b,s:o,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
+		"server", document_text(entry->name, sizeof entry->name), "address",
 		document_text(entry->address, sizeof entry->address), "role",
 		entry->is_admin ? "admin" : "managed", "state", server_state(source, entry, line),
 		"weight", (json_int_t)entry->weight, "weight_set", entry->weight_is_set, "drained",
