@@ -79,6 +79,7 @@ cat >"$SCENE/queries.yaml" <<-X
 	$(query empty 'jvm_memory_used_bytes{area="nowhere"}')
 	$(query wrong 'sum by (server) (')
 	$(query matrix 'jvm_memory_used_bytes[5s]')
+	$(query scalar 'scalar(count(up))')
 	$(query nan 'max by (server) (up) * 0 / 0')
 	$(query infinite 'max by (server) (up + 1) / 0')
 	$(query double 'jvm_memory_used_bytes{area="heap"}')
@@ -101,13 +102,15 @@ finds "$SCENE/page" 'failed: reply: Prometheus says bad_data: invalid parameter 
 finds "$SCENE/page" "HTTP status 400"
 tries 1 matrix
 finds "$SCENE/page" "the query's result is a \"matrix\""
+tries 1 scalar
+finds "$SCENE/page" "the query's result is a scalar, which has no labels"
 tries 1 nan
 finds "$SCENE/page" "jvm_heap_used_bytes: nan: NaN"
 tries 1 infinite
 finds "$SCENE/page" "jvm_heap_used_bytes: infinite: +Inf"
 tries 0 double
 finds "$SCENE/page" "a second row of this name does not count"
-scene_ok "no result, an error, a matrix, NaN, infinity, two rows of one name: each is told by name"
+scene_ok "no result, an error, a matrix, a scalar, NaN, infinity, two rows of one name: each is told by name"
 
 ### What goes right, and how old it is
 
