@@ -119,8 +119,8 @@ static void poll_end(struct poll *poll, const struct cr_round *round)
 
 	poll->sample = NULL;
 	for (size_t i = 0; i < sample->n_rows; i++)
-		source_put_row(web->settings.source, &sample->row[i], round, poll->target,
-			       web->metric, taken_ns(&sample->row[i]));
+		source_put_row(sample, &sample->row[i], round, poll->target, web->metric,
+			       taken_ns(&sample->row[i]));
 	if (rc < 0) {
 		poll_fail(poll, round, sample->why, sample->text);
 	} else {

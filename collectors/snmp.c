@@ -201,11 +201,12 @@ static void put_sample(const struct snmp *snmp, struct snmp_agent *agent)
 	const struct snmp_poll *poll = agent->poll;
 	const struct source_sample *sample = poll->sample;
 
-	warn_of_values(snmp, agent);
+	if (sample->why == 0 || sample->is_partial)
+		warn_of_values(snmp, agent);
 	/* The time of asking, so that no value is taken for younger than it is. */
 	for (size_t i = 0; i < sample->n_rows; i++)
-		source_put_row(poll->source, &sample->row[i], snmp->round, poll->target,
-			       snmp->metric, poll->begun_ns);
+		source_put_row(sample, &sample->row[i], snmp->round, poll->target, snmp->metric,
+			       poll->begun_ns);
 }
 
 /* The poll of agent, which has just been started or is under way, is over. */
@@ -222,7 +223,9 @@ static void finish(struct snmp *snmp, struct snmp_agent *agent, enum snmp_verdic
 		return;
 	}
 	agent->is_suspect = verdict == SNMP_BAD && poll->why == CR_TIMEOUT;
-	if (verdict == SNMP_GOOD || (poll->sample != NULL && poll->sample->is_partial))
+	/* A sample that was judged: if nothing of it can be used, what cannot be true is counted.
+	 */
+	if (verdict == SNMP_GOOD || (poll->sample != NULL && poll->sample->why != 0))
 		put_sample(snmp, agent);
 	if (verdict == SNMP_GOOD)
 		round->done(round, poll->target);

@@ -52,12 +52,30 @@ static void drop_rowless(struct source *source)
 	source->was_rowless = true;
 }
 
-static void put_value(struct source *source, const char *server, int metric, double value,
-		      int64_t taken_ns)
+/** The name of the server that a report of a target is about; NULL: nobody whom we poll. */
+static const char *subject_of(struct source *source, const struct target *target,
+			      const struct cr_target *t, const char *row)
 {
-	if (servers_put_from(source->poller->servers, source->name, server, metric, value,
-			     taken_ns) != -EINVAL)
-		return;
+	struct source_server *server;
+
+	if (row == NULL && t->is_shared) {
+		drop_rowless(source);
+		return NULL;
+	}
+	if (row == NULL)
+		return target->name;
+	server = poller_source_server(source, row);
+	if (server == NULL) {
+		drop_row(source, row);
+		return NULL;
+	}
+	if (t->is_shared)
+		server->seen = source->shared_poll;
+	return row;
+}
+
+static void count_rejected(const struct source *source)
+{
 	pthread_mutex_lock(&source->poller->lock);
 	source->figures->now.rejected++;
 	pthread_mutex_unlock(&source->poller->lock);
@@ -68,26 +86,29 @@ static void put(const struct cr_round *r, struct cr_target *t, const char *row, 
 {
 	struct source *const source = source_of(r);
 	const struct target *const target = under_way(source, t);
-	struct source_server *server;
+	const char *server;
 
 	if (target == NULL)
 		return;
-	if (row == NULL && t->is_shared) {
-		drop_rowless(source);
+	server = subject_of(source, target, t, row);
+	if (server != NULL && servers_put_from(source->poller->servers, source->name, server,
+					       metric, value, taken_ns) == -EINVAL)
+		count_rejected(source);
+}
+
+static void reject(const struct cr_round *r, struct cr_target *t, const char *row, int metric,
+		   const char *word, const char *text)
+{
+	struct source *const source = source_of(r);
+	const struct target *const target = under_way(source, t);
+	const char *server;
+
+	if (target == NULL)
 		return;
-	}
-	if (row == NULL) {
-		put_value(source, target->name, metric, value, taken_ns);
-		return;
-	}
-	server = poller_source_server(source, row);
-	if (server == NULL) {
-		drop_row(source, row);
-		return;
-	}
-	put_value(source, row, metric, value, taken_ns);
-	if (t->is_shared)
-		server->seen = source->shared_poll;
+	server = subject_of(source, target, t, row);
+	if (server != NULL && servers_reject(source->poller->servers, source->name, server, metric,
+					     word, text) != -ENOENT)
+		count_rejected(source);
 }
 
 static void skip(const struct cr_round *r, struct cr_target *t, const char *row, const char *text)
@@ -246,4 +267,5 @@ void poller_callbacks_set(struct cr_round *round)
 	round->skip = skip;
 	round->done = done;
 	round->fail = fail;
+	round->reject = reject;
 }

@@ -6,6 +6,7 @@
 #include "probe_internal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -28,7 +29,14 @@
 #define OPENING_NS  (10 * CLOCK_S) /* to load and open it */
 #define BYTES_MAX   (80u << 20)    /* of all records */
 
-enum record_kind { RECORD_LOG = 1, RECORD_ANSWER, RECORD_PUT, RECORD_SKIP, RECORD_END };
+enum record_kind {
+	RECORD_LOG = 1,
+	RECORD_ANSWER,
+	RECORD_PUT,
+	RECORD_REJECT,
+	RECORD_SKIP,
+	RECORD_END
+};
 
 /** Followed by len bytes of text. */
 struct record {
@@ -102,20 +110,36 @@ static int child_metric(const struct cr_host *host, const char *name)
 	return child->n_metrics++;
 }
 
+/* record: what there is to say of it but whose it is. */
+static void write_value(struct child *child, struct record *record, const char *row, int metric,
+			const char *text)
+{
+	if (metric < 0 || metric >= child->n_metrics)
+		return;
+	(void)text_copy(record->row, sizeof record->row, row != NULL ? row : "");
+	(void)text_copy(record->metric, sizeof record->metric, child->metric[metric]);
+	write_record(child, record, text);
+}
+
 static void child_put(const struct cr_round *r, struct cr_target *t, const char *row, int metric,
 		      double value, int64_t taken_ns)
 {
-	struct child *child = child_of(r);
 	struct record record = { .kind = RECORD_PUT, .value = value };
 
 	(void)t;
-	if (metric < 0 || metric >= child->n_metrics)
-		return;
 	if (taken_ns != 0)
 		record.age_s = (double)(clock_now_ns() - taken_ns) / 1e9;
-	(void)text_copy(record.row, sizeof record.row, row != NULL ? row : "");
-	(void)text_copy(record.metric, sizeof record.metric, child->metric[metric]);
-	write_record(child, &record, NULL);
+	write_value(child_of(r), &record, row, metric, NULL);
+}
+
+static void child_reject(const struct cr_round *r, struct cr_target *t, const char *row, int metric,
+			 const char *word, const char *text)
+{
+	struct record record = { .kind = RECORD_REJECT, .value = (double)NAN };
+
+	(void)t;
+	(void)text;
+	write_value(child_of(r), &record, row, metric, word);
 }
 
 static void child_skip(const struct cr_round *r, struct cr_target *t, const char *row,
@@ -160,7 +184,8 @@ static int64_t collect(struct child *child, const struct cr_collector *table, vo
 					  .put = child_put,
 					  .skip = child_skip,
 					  .done = child_done,
-					  .fail = child_fail },
+					  .fail = child_fail,
+					  .reject = child_reject },
 			       .child = child };
 
 	return table->collect(self, &visit.round);
@@ -293,7 +318,8 @@ static void add_answer(struct probe_poll *poll, char *text)
 	poll->answer[poll->n_answers++] = answer;
 }
 
-static void add_value(struct probe_poll *poll, const struct record *record)
+/* reject: why it is not passed on, or "". */
+static void add_value(struct probe_poll *poll, const struct record *record, const char *reject)
 {
 	struct probe_value *grown = reallocarray(poll->value, poll->n_values + 1, sizeof *grown);
 
@@ -306,6 +332,7 @@ static void add_value(struct probe_poll *poll, const struct record *record)
 				       .is_skip = record->kind == RECORD_SKIP };
 	memcpy(grown->row, record->row, sizeof grown->row);
 	memcpy(grown->metric, record->metric, sizeof grown->metric);
+	(void)snprintf(grown->reject, sizeof grown->reject, "%s", reject);
 }
 
 /* text: taken. */
@@ -317,7 +344,10 @@ static void take_record(struct probe_poll *poll, const struct record *record, ch
 		return;
 	case RECORD_PUT:
 	case RECORD_SKIP:
-		add_value(poll, record);
+		add_value(poll, record, "");
+		break;
+	case RECORD_REJECT:
+		add_value(poll, record, text);
 		break;
 	case RECORD_END:
 		poll->why = record->why;

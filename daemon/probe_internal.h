@@ -30,8 +30,9 @@ struct probe_answer {
 struct probe_value {
 	char row[64], metric[64]; /* row "": the target itself */
 	double value;
-	double age_s; /* 0: now */
-	bool is_skip; /* an administration server: metric is empty */
+	double age_s;    /* 0: now */
+	bool is_skip;    /* an administration server: metric is empty */
+	char reject[32]; /* why the collector does not pass it on; "": it does */
 };
 
 /** What became of one poll. */

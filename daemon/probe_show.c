@@ -193,7 +193,8 @@ void probe_show_values(const struct probe_page *page, const struct probe_poll *p
 		if (value->is_skip)
 			(void)fputs("  administration server, skipped\n", page->out);
 		else
-			print_field(page, value->metric, value->value, "put");
+			print_field(page, value->metric, value->value,
+				    value->reject[0] != '\0' ? value->reject : "put");
 	}
 	if (poll->why == 0)
 		(void)fprintf(page->out, "\ngood: %zu figures\n", poll->n_values);

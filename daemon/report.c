@@ -186,16 +186,10 @@ static json_t *server_inconsistent(const struct servers_entry *entry)
 
 static json_t *reject_counts(const uint64_t *count)
 {
-	static const char *const words[SERVERS_REJECTS] = {
-		[SERVERS_NAN] = "not_a_number",
-		[SERVERS_NEGATIVE] = "negative",
-		[SERVERS_WRAPPED] = "wrapped",
-		[SERVERS_FUTURE] = "future",
-	};
 	json_t *rejected = json_object();
 
 	for (size_t i = 0; i < SERVERS_REJECTS; i++)
-		if (count[i] != 0 && json_object_set_new(rejected, words[i],
+		if (count[i] != 0 && json_object_set_new(rejected, servers_reject_word(i),
 							 json_integer((json_int_t)count[i])) < 0) {
 			json_decref(rejected);
 			return NULL;

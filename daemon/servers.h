@@ -20,11 +20,21 @@ struct servers;
 /** Why a value was not taken. */
 enum servers_reject {
 	SERVERS_NAN = 0,
+	SERVERS_INFINITE,
 	SERVERS_NEGATIVE,
 	SERVERS_WRAPPED,
 	SERVERS_FUTURE,
+	/* only collectors see these */
+	SERVERS_NOT_A_NUMBER,
+	SERVERS_TOO_LARGE,
+	SERVERS_ABOVE_ONE,
+	SERVERS_MANY,
+	SERVERS_OTHER, /* a word of the collector's own */
 	SERVERS_REJECTS
 };
+
+/** "nan", "negative", ... [any] */
+const char *servers_reject_word(enum servers_reject reject);
 
 /** A copy of one server's state. */
 struct servers_entry {
@@ -84,6 +94,14 @@ int servers_put(struct servers *servers, const char *server, int metric, double 
 /** The same for a value of this source: what is not taken is counted for it, too. [any] */
 int servers_put_from(struct servers *servers, const char *source, const char *server, int metric,
 		     double value, int64_t taken_ns);
+
+/**
+ * A source has not passed on a value that cannot be true: count it. word: as
+ * servers_reject_word(), any other is SERVERS_OTHER; text: one line, or NULL. Returns 0 or -ENOENT
+ * or -EINVAL as servers_put(). [any]
+ */
+int servers_reject(struct servers *servers, const char *source, const char *server, int metric,
+		   const char *word, const char *text);
 
 /** A poll ended: error NULL: well. [any] */
 void servers_polled(struct servers *servers, const char *server, const char *error);

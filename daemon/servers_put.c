@@ -17,11 +17,31 @@ static bool is_bytes(const char *metric)
 	return len > end && strcmp(metric + len - end, "_bytes") == 0;
 }
 
+const char *servers_reject_word(enum servers_reject reject)
+{
+	static const char *const words[SERVERS_REJECTS] = {
+		[SERVERS_NAN] = "nan",
+		[SERVERS_INFINITE] = "infinite",
+		[SERVERS_NEGATIVE] = "negative",
+		[SERVERS_WRAPPED] = "wrapped",
+		[SERVERS_FUTURE] = "future",
+		[SERVERS_NOT_A_NUMBER] = "not_a_number",
+		[SERVERS_TOO_LARGE] = "too_large",
+		[SERVERS_ABOVE_ONE] = "above_one",
+		[SERVERS_MANY] = "many",
+		[SERVERS_OTHER] = "other",
+	};
+
+	return words[reject];
+}
+
 /** Why a value is not taken; SERVERS_REJECTS: it is. */
 static enum servers_reject judge(const char *metric, double value, int64_t taken_ns, int64_t now_ns)
 {
-	if (!isfinite(value))
+	if (isnan(value))
 		return SERVERS_NAN;
+	if (isinf(value))
+		return SERVERS_INFINITE;
 	if (value < 0)
 		return SERVERS_NEGATIVE;
 	if (value == (double)UINT32_MAX && is_bytes(metric))
@@ -67,27 +87,37 @@ static struct servers_rejected *reject_of(struct server *server, const char *sou
 	return grown;
 }
 
-static void count_reject(struct server *server, const char *source, const char *metric,
-			 const struct sample *sample, enum servers_reject fault)
+/** One more; returns where to say something about it, or NULL: nowhere. */
+static struct servers_rejected *count_reject(struct server *server, const char *source,
+					     enum servers_reject fault)
 {
 	struct servers_rejected *reject = reject_of(server, source);
 
 	server->rejected[fault]++;
 	if (reject == NULL)
-		return;
+		return NULL;
 	reject->count[fault]++;
 	reject->at_ns = clock_now_ns();
-	if (fault == SERVERS_NAN)
-		(void)snprintf(reject->text, sizeof reject->text, "%s: %s", metric,
-			       "not a figure, or one that the collector did not believe");
-	else if (fault == SERVERS_FUTURE)
+	return reject;
+}
+
+static void tell_reject(struct servers_rejected *reject, const char *metric,
+			const struct sample *sample, enum servers_reject fault)
+{
+	static const char *const words[SERVERS_REJECTS] = {
+		[SERVERS_NAN] = "is not a figure",
+		[SERVERS_INFINITE] = "is infinite",
+		[SERVERS_NEGATIVE] = "is negative",
+		[SERVERS_WRAPPED] = "is the limit of a 32-bit agent",
+	};
+
+	if (fault == SERVERS_FUTURE)
 		(void)snprintf(reject->text, sizeof reject->text,
 			       "%s: measured %.1f s ahead of this host's clock", metric,
 			       (double)(sample->taken_ns - reject->at_ns) / 1e9);
 	else
-		(void)snprintf(
-			reject->text, sizeof reject->text, "%s: %.17g is %s", metric, sample->value,
-			fault == SERVERS_NEGATIVE ? "negative" : "the limit of a 32-bit agent");
+		(void)snprintf(reject->text, sizeof reject->text, "%s: %.17g %s", metric,
+			       sample->value, words[fault]);
 }
 
 /** A value on its way. */
@@ -104,6 +134,7 @@ static int put(struct servers *servers, const struct arrival *arrival)
 	struct sample sample = arrival->sample;
 	struct server *const server = servers_find(servers, arrival->server);
 	const int64_t now_ns = clock_now_ns();
+	struct servers_rejected *reject;
 	enum servers_reject fault;
 	struct sample *known;
 
@@ -113,7 +144,9 @@ static int put(struct servers *servers, const struct arrival *arrival)
 		return -EINVAL;
 	fault = judge(servers->metric[metric], sample.value, sample.taken_ns, now_ns);
 	if (fault != SERVERS_REJECTS) {
-		count_reject(server, arrival->source, servers->metric[metric], &sample, fault);
+		reject = count_reject(server, arrival->source, fault);
+		if (reject != NULL)
+			tell_reject(reject, servers->metric[metric], &sample, fault);
 		return -EINVAL;
 	}
 	if (sample.taken_ns == 0 || sample.taken_ns > now_ns)
@@ -147,4 +180,37 @@ int servers_put(struct servers *servers, const char *server, int metric, double 
 		int64_t taken_ns)
 {
 	return servers_put_from(servers, "", server, metric, value, taken_ns);
+}
+
+static enum servers_reject reject_by_word(const char *word)
+{
+	enum servers_reject reject = SERVERS_NAN;
+
+	while (reject < SERVERS_OTHER && strcmp(servers_reject_word(reject), word) != 0)
+		reject++;
+	return reject;
+}
+
+int servers_reject(struct servers *servers, const char *source, const char *name, int metric,
+		   const char *word, const char *text)
+{
+	struct servers_rejected *reject;
+	struct server *server;
+	int rc = 0;
+
+	pthread_mutex_lock(&servers->lock);
+	server = servers_find(servers, name);
+	if (server == NULL || server->is_admin || server->is_skipped) {
+		rc = -ENOENT;
+	} else if (metric < 0 || (size_t)metric >= servers->n_metrics) {
+		rc = -EINVAL;
+	} else {
+		reject = count_reject(server, source, reject_by_word(word));
+		if (reject != NULL)
+			(void)snprintf(reject->text, sizeof reject->text, "%s: %s%s%s",
+				       servers->metric[metric], word, text != NULL ? ": " : "",
+				       text != NULL ? text : "");
+	}
+	pthread_mutex_unlock(&servers->lock);
+	return rc;
 }

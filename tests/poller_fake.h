@@ -6,6 +6,7 @@
  *	fail:       fails at once                      slow:     ends after fake.slow_ns
  *	event:      ends when the descriptor says so   rows:a,b  puts for rows a and b, then done
  *	admin:      skip, then done                    block:    waits for fake.gate
+ *	reject:     a value that is not passed on, for row s0 if it is shared, then done
  *	error:      collect() returns -EIO             late:     silent, but done once the poll is
  *	                                                         over for the host
  */
@@ -239,6 +240,10 @@ static void fake_start(struct fake_instance *instance, const struct cr_round *ro
 	fake_started(target);
 	if (fake_is(target, "good:")) {
 		round->put(round, target, NULL, instance->metric, 0.5, 0);
+		fake_done(round, target);
+	} else if (fake_is(target, "reject:")) {
+		round->reject(round, target, target->is_shared ? "s0" : NULL, instance->metric,
+			      "above_one", "7: is it percent?");
 		fake_done(round, target);
 	} else if (fake_is(target, "fail:")) {
 		fake_ended(target);

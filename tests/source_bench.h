@@ -139,11 +139,27 @@ static inline char *bench_file(const char *name, size_t *len)
 	return bytes;
 }
 
-/* A file of tests/data. A last line "HTTP 400" is its status; so is what NAME.headers says. */
+/* The headers that came with a capture, if they were kept; freed by the caller. */
+static inline char *bench_headers(const char *name)
+{
+	/* Those of the same page at another moment: {beginning, whose headers}. */
+	static const char *const same[][2] = { { "tomcat10_status.xml", "tomcat_status_xml" },
+					       { "tomcat10_status.json", "tomcat_status_json" },
+					       { "tomcat10_jmxproxy_", "tomcat_jmxproxy" } };
+	char path[256];
+	size_t len;
+
+	snprintf(path, sizeof path, "%.*s.headers", (int)strcspn(name, "."), name);
+	for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+		if (strncmp(name, same[i][0], strlen(same[i][0])) == 0)
+			snprintf(path, sizeof path, "%s.headers", same[i][1]);
+	return bench_file(path, &len);
+}
+
+/* A file of tests/data. A last line "HTTP 400" is its status; so is what its headers say. */
 static inline void bench_load(struct bench_capture *capture, const char *name)
 {
-	char headers[256], *text, *at;
-	size_t n = strcspn(name, "."), len;
+	char *text, *at;
 
 	*capture = (struct bench_capture){ 0 };
 	capture->bytes = bench_file(name, &capture->len);
@@ -153,8 +169,7 @@ static inline void bench_load(struct bench_capture *capture, const char *name)
 		capture->status = strtol(at + 6, NULL, 10);
 		capture->len = (size_t)(at - capture->bytes);
 	}
-	snprintf(headers, sizeof headers, "%.*s.headers", (int)n, name);
-	text = bench_file(headers, &len);
+	text = bench_headers(name);
 	if (text == NULL)
 		return;
 	capture->status = strtol(strchr(text, ' '), NULL, 10);

@@ -89,6 +89,25 @@ Test(headroom_fleet, finds_out_how_many_hosts_there_are_by_the_requests_that_ser
 	unload();
 }
 
+/* Its counter begins at 0 again: nobody has taken requests back. */
+Test(headroom_fleet, takes_no_rate_from_a_server_that_counts_from_0_again)
+{
+	load("headroom", "");
+	set_fleet(2);
+	for (int s = 0; s <= 30; s++) {
+		at_s(s);
+		put_heaps(64 * GIB, (2 + s) * GIB);
+		for (size_t i = 0; i < 2; i++)
+			put(REQUESTS, i, i == 1 && s >= 15 ? 300 * (s - 15) : 90000 + 300 * s);
+		fleet.shared->word[0] = (uint64_t)(100 * s);
+		fleet.shared->word[2] = (uint64_t)(120 * s);
+		rank_now();
+		if (s > 1)
+			expect_near(shown("bytes_per_s", 0), 100 * 600 / 120.);
+	}
+	unload();
+}
+
 Test(headroom_fleet, counts_one_host_if_requests_are_not_counted_and_a_thousand_at_most)
 {
 	load("headroom", "");

@@ -187,6 +187,8 @@ Test(http, says_how_a_status_other_than_200_is_to_be_cured)
 	expect_failed(poll_once(target), CR_REPLY, "/login; redirects are not followed");
 	fake_http_page(web, "404 Not Found", "", "<html/>");
 	expect_failed(poll_once(target), CR_REPLY, "HTTP status 404 for http://127.0.0.1:");
+	fake_http_page(web, "500 Internal Server Error", "", STATUS_PAGE);
+	expect_failed(poll_once(target), CR_REPLY, "HTTP status 500 for ");
 	fake_http_page(web, "503 Service Unavailable", "", STATUS_PAGE);
 	expect_failed(poll_once(target), CR_REPLY, "HTTP status 503 for ");
 	fake_http_page(web, "200 OK", "", "<html><form action='j_security_check'/></html>");

@@ -162,6 +162,22 @@ Test(http_dead, is_not_delayed_by_20_dead_of_200_targets)
 	cr_expect_lt(collector_host_longest_ns(host), SOON_MS * CH_MS);
 }
 
+/* One server answers for many targets: it is not asked everything at once. */
+Test(http_dead, asks_one_server_no_more_than_64_questions_at_a_time)
+{
+	enum { TARGETS = 120 };
+
+	open_host("max_inflight=4096");
+	for (int i = 0; i < TARGETS; i++)
+		add(fake_http_url(web));
+	cr_assert_eq(collector_host_poll(host, 10000 * CH_MS, 20000 * CH_MS), 0);
+	for (int i = 0; i < TARGETS; i++)
+		cr_expect_eq(collector_host_last(host, i)->state, COLLECTOR_GOOD, "%d: %s", i,
+			     collector_host_last(host, i)->text);
+	cr_expect_eq(fake_http_requests(web), TARGETS);
+	cr_expect_leq(fake_http_connections(web), 64, "%u", fake_http_connections(web));
+}
+
 Test(http_dead, starts_those_first_that_were_not_slow)
 {
 	int dead[8], good[4];

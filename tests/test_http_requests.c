@@ -233,6 +233,72 @@ Test(http_requests, tell_the_log_once_when_values_go_bad_and_once_when_they_are_
 	cr_expect(collector_host_logged(host, "all values are good again target=ms1"));
 }
 
+static void expect_rejected(size_t i, const char *metric, const char *word, const char *text)
+{
+	size_t n;
+	const struct collector_value *values = collector_host_values(host, &n);
+
+	cr_assert_lt(i, n);
+	cr_expect_str_eq(values[i].metric, metric);
+	cr_expect_str_eq(values[i].reject, word);
+	cr_expect(strncmp(values[i].text, text, strlen(text)) == 0, "%s", values[i].text);
+	cr_expect(isnan(values[i].value));
+}
+
+Test(http_requests, say_of_each_value_that_cannot_be_true_why)
+{
+	static const char *const settings[] = { "profile=jolokia", NULL };
+	size_t n;
+	int target;
+
+	open_host(settings);
+	target = collector_host_add(host, "ms1", fake_http_url(web), false);
+	fake_http_page(
+		web, "200 OK", "",
+		"{\"status\":200,\"value\":{\"used\":3,\"committed\":5,\"max\":4294967295}}");
+	expect_good(poll_once(target));
+	collector_host_values(host, &n);
+	cr_expect_eq(n, 3);
+	expect_rejected(2, "jvm_heap_max_bytes", "wrapped", "4294967295: this is the limit");
+
+	/* Nothing can be used, and still it is told. */
+	fake_http_page(web, "200 OK", "",
+		       "{\"status\":200,\"value\":{\"used\":\"NaN\",\"committed\":1e300,"
+		       "\"max\":\"much\"}}");
+	expect_failed(poll_once(target), CR_VALUE, "jvm_heap_used_bytes: nan: NaN: ");
+	collector_host_values(host, &n);
+	cr_expect_eq(n, 3);
+	expect_rejected(0, "jvm_heap_used_bytes", "nan", "NaN: the server says");
+	expect_rejected(1, "jvm_heap_size_bytes", "too_large", "1.0000000000000001e+300: 2^53 or more");
+	expect_rejected(2, "jvm_heap_max_bytes", "not_a_number", "much: this is no number");
+}
+
+Test(http_requests, say_of_each_row_of_a_domain_why_a_value_cannot_be_true)
+{
+	static const char body[] =
+		"{\"serverRuntimes\":{\"items\":["
+		"{\"name\":\"ms1\",\"state\":\"RUNNING\",\"JVMRuntime\":{\"heapFreeCurrent\":-5,"
+		"\"heapSizeCurrent\":9,\"heapFreePercent\":101}},"
+		"{\"name\":\"ms2\",\"state\":\"RUNNING\",\"JVMRuntime\":{\"heapFreeCurrent\":4,"
+		"\"heapSizeCurrent\":9}}]}}";
+	const struct collector_value *values;
+	size_t n, n_rejected = 0;
+
+	open_host(weblogic);
+	fake_http_page(web, "200 OK", "", body);
+	expect_good(poll_once(collector_host_add(host, "all", fake_http_url(web), true)));
+	values = collector_host_values(host, &n);
+	for (size_t i = 0; i < n; i++)
+		if (values[i].reject[0] != '\0') {
+			n_rejected++;
+			cr_expect_str_eq(values[i].row, "ms1");
+		}
+	cr_expect_eq(n_rejected, 2);
+	expect_rejected(0, "jvm_heap_free_bytes", "negative", "-5: if the server means");
+	expect_rejected(2, "jvm_heap_free_ratio", "above_one", "1.01: more than all");
+	cr_expect_eq(value("ms2", "jvm_heap_free_bytes"), 4);
+}
+
 /* Handles are shared by targets that are polled one after the other. */
 Test(http_requests, asks_each_target_for_its_own_page_with_a_handle_that_served_another)
 {

@@ -128,6 +128,29 @@ Test(poller, tells_what_a_source_did)
 	scene_free(scene);
 }
 
+static void expect_rejects(const char *target)
+{
+	struct scene *scene = simple(2, target);
+	struct servers_rejected rejected;
+
+	apply(scene);
+	SCENE_UNTIL(scene_get(scene, 0).rejected >= 2 && scene_server(scene, 0).polls >= 2);
+	cr_expect_geq(scene_get(scene, 0).rejected, 2);
+	cr_expect_geq(scene_server(scene, 0).rejected[SERVERS_ABOVE_ONE], 2);
+	cr_assert(servers_get_rejected(scene->servers, 0, 0, &rejected));
+	cr_expect_str_eq(rejected.source, "wls");
+	cr_expect_str_eq(rejected.text, BUSY ": above_one: 7: is it percent?");
+	cr_expect(isnan(scene_value(scene, 0, BUSY)));
+	cr_expect_str_empty(scene_server(scene, 0).error, "it has a row");
+	scene_free(scene);
+}
+
+Test(poller, counts_what_a_collector_does_not_pass_on_by_server_and_source)
+{
+	expect_rejects("reject:${name}");
+	expect_rejects("reject:shared");
+}
+
 Test(poller, ends_polls_whenever_the_descriptor_or_the_collector_says)
 {
 	struct scene *scene = scene_new(2);

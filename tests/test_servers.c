@@ -40,8 +40,8 @@ Test(servers, refuses_each_kind_of_bad_value_and_counts_it)
 		enum servers_reject why;
 	} cases[] = {
 		{ "jvm_heap_free_bytes", NAN, 0, SERVERS_NAN },
-		{ "jvm_heap_free_bytes", INFINITY, 0, SERVERS_NAN },
-		{ "jvm_heap_free_bytes", -INFINITY, 0, SERVERS_NAN },
+		{ "jvm_heap_free_bytes", INFINITY, 0, SERVERS_INFINITE },
+		{ "jvm_heap_free_bytes", -INFINITY, 0, SERVERS_INFINITE },
 		{ "jvm_heap_free_bytes", -1, 0, SERVERS_NEGATIVE },
 		{ "jvm_heap_free_bytes", 4294967295.0, 0, SERVERS_WRAPPED },
 		{ "jvm_heap_free_bytes", 1, 2 * CLOCK_S, SERVERS_FUTURE },

@@ -35,12 +35,50 @@ Test(servers_put, counts_what_is_not_believed_by_source_with_the_last_of_each)
 	rejected = rejected_by(servers, 1);
 	cr_expect_str_eq(rejected.source, "web");
 	cr_expect_eq(rejected.count[SERVERS_NAN], 1);
-	cr_expect_str_eq(rejected.text,
-			 "jvm_heap_max_bytes: not a figure, or one that the collector "
-			 "did not believe");
+	cr_expect_str_eq(rejected.text, "jvm_heap_max_bytes: nan is not a figure");
 	cr_expect(!servers_get_rejected(servers, 1, 2, &rejected));
 	cr_expect(!servers_get_rejected(servers, 2, 0, &rejected), "ms2 has none");
 	cr_expect(!servers_get_rejected(servers, 3, 0, &rejected), "there is no such server");
+	servers_free(servers);
+}
+
+Test(servers_put, counts_by_its_word_what_a_collector_does_not_believe)
+{
+	static const struct {
+		const char *word;
+		enum servers_reject reject;
+	} cases[] = {
+		{ "nan", SERVERS_NAN },
+		{ "infinite", SERVERS_INFINITE },
+		{ "negative", SERVERS_NEGATIVE },
+		{ "wrapped", SERVERS_WRAPPED },
+		{ "future", SERVERS_FUTURE },
+		{ "not_a_number", SERVERS_NOT_A_NUMBER },
+		{ "too_large", SERVERS_TOO_LARGE },
+		{ "above_one", SERVERS_ABOVE_ONE },
+		{ "many", SERVERS_MANY },
+		{ "other", SERVERS_OTHER },
+	};
+	struct servers *servers = make(NULL);
+	const int max = servers_metric(servers, "jvm_heap_max_bytes");
+	uint64_t expected[SERVERS_REJECTS] = { 0 };
+
+	cr_assert_eq(sizeof cases / sizeof *cases, SERVERS_REJECTS);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cr_expect_str_eq(servers_reject_word(cases[i].reject), cases[i].word);
+		cr_expect_eq(servers_reject(servers, "wls", "ms1", max, cases[i].word, NULL), 0);
+		expected[cases[i].reject]++;
+		cr_expect_eq(memcmp(rejected_by(servers, 0).count, expected, sizeof expected), 0,
+			     "%s", cases[i].word);
+	}
+	cr_expect_str_eq(rejected_by(servers, 0).text, "jvm_heap_max_bytes: other");
+	cr_expect_eq(servers_reject(servers, "wls", "ms1", max, "odd", "it is odd: 7"), 0);
+	cr_expect_str_eq(rejected_by(servers, 0).text, "jvm_heap_max_bytes: odd: it is odd: 7");
+	cr_expect_eq(entry_of(servers, "ms1").rejected[SERVERS_OTHER], 2);
+	cr_expect(isnan(entry_of(servers, "ms1").value[max]));
+	cr_expect_eq(servers_reject(servers, "wls", "ms1", 99, "odd", NULL), -EINVAL);
+	cr_expect_eq(servers_reject(servers, "wls", "admin", max, "odd", NULL), -ENOENT);
+	cr_expect_eq(servers_reject(servers, "wls", "ms7", max, "odd", NULL), -ENOENT);
 	servers_free(servers);
 }
 
@@ -98,6 +136,22 @@ Test(servers_put, a_failed_poll_and_a_rejected_value_leave_the_last_one_to_age)
 	entry = entry_of(servers, "ms1");
 	cr_expect_eq(entry.value[free_bytes], 5);
 	cr_expect_eq(entry.taken_ns[free_bytes], taken_ns);
+	servers_free(servers);
+}
+
+Test(servers_put, a_counter_that_starts_anew_is_taken_as_it_is)
+{
+	struct servers *servers = make(NULL);
+	const int requests = servers_metric(servers, "requests_total");
+	struct servers_entry entry;
+
+	cr_expect_eq(servers_put_from(servers, "web", "ms1", requests, 5000, 0), 0);
+	cr_expect_eq(servers_put_from(servers, "web", "ms1", requests, 3, 0), 0);
+	entry = entry_of(servers, "ms1");
+	cr_expect_eq(entry.value[requests], 3);
+	cr_expect_eq(entry.contradictions, 0);
+	for (size_t i = 0; i < SERVERS_REJECTS; i++)
+		cr_expect_eq(entry.rejected[i], 0);
 	servers_free(servers);
 }
 

@@ -217,6 +217,33 @@ Test(snmp_hostile, takes_no_number_that_cannot_be_a_size)
 	cr_assert_not_null(collector_host_logged(host, "<4>value not taken target=ms1"));
 }
 
+Test(snmp_hostile, says_of_each_number_that_cannot_be_a_size_why)
+{
+	const struct collector_value *values;
+	size_t n;
+
+	setup_jvm();
+	fake_snmp_number(fake, USED, FAKE_GAUGE, 4294967295);
+	cr_assert_eq(poll_for(LONG_MS)->state, COLLECTOR_FAILED);
+	values = collector_host_values(host, &n);
+	cr_assert_eq(n, 3);
+	cr_assert_str_eq(values[0].reject, "wrapped");
+	cr_assert_eq(strncmp(values[0].text, "4294967295: this is the limit", 29), 0, "%s",
+		     values[0].text);
+	cr_assert_str_empty(values[1].reject);
+
+	/* Nothing can be used, and still it is told. */
+	collector_host_close(host);
+	open_with("format: snmp-get\nfields: { jvm_heap_used_bytes: "
+		  ".1.3.6.1.4.1.42.2.145.3.163.1.1.2.11.0 }",
+		  NULL, NULL);
+	target = collector_host_add(host, "ms1", fake_snmp_endpoint(fake), false);
+	cr_assert_eq(poll_for(LONG_MS)->state, COLLECTOR_FAILED);
+	values = collector_host_values(host, &n);
+	cr_assert_eq(n, 1);
+	cr_assert_str_eq(values[0].reject, "wrapped");
+}
+
 Test(snmp_hostile, takes_a_number_in_letters_and_no_letters_for_a_number)
 {
 	setup_jvm();

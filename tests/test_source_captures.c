@@ -109,6 +109,72 @@ Test(captures, have_the_figures_of_one_server)
 	}
 }
 
+Test(captures, are_read_with_the_status_and_type_that_came_with_them)
+{
+	static const struct {
+		const char *capture, *type;
+		long status;
+	} cases[] = {
+		{ "tomcat10_status.xml", "text/xml;charset=utf-8", 200 },
+		{ "tomcat10_status.json", "application/json;charset=utf-8", 200 },
+		{ "tomcat10_jmxproxy_get.txt", "text/plain;charset=utf-8", 200 },
+		{ "tomcat10_jmxproxy_error.txt", "text/plain;charset=utf-8", 200 },
+		{ "tomcat_401.html", "text/html;charset=UTF-8", 401 },
+		{ "prom_empty.json", "application/json", 200 },
+		{ "prom_error_400.json", "", 400 },
+		{ "prom_free.json", "application/json", 200 },
+		{ "prom_inf.json", "application/json", 200 },
+		{ "prom_max_filtered.json", "application/json", 200 },
+		{ "prom_multi.json", "application/json", 200 },
+		{ "prom_nan.json", "application/json", 200 },
+		{ "prom_scalar.json", "application/json", 400 },
+		{ "prom_sci.json", "application/json", 200 },
+		{ "prom_up.json", "application/json", 200 },
+		{ "prom_vector.json", "application/json", 200 },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct bench_capture capture;
+
+		bench_load(&capture, cases[i].capture);
+		cr_expect_eq(capture.status, cases[i].status, "%s", cases[i].capture);
+		cr_expect_str_eq(capture.type, cases[i].type, "%s", cases[i].capture);
+		free(capture.bytes);
+	}
+}
+
+/* A login page with status 200: its type tells. A text may be HTML: there "ok" tells. */
+Test(captures, of_pages_for_people_are_no_success_with_status_200_either)
+{
+	static const struct {
+		const char *profile, *text;
+	} cases[] = {
+		{ "tomcat-status", "HTML" },
+		{ "tomcat-status-json", "HTML" },
+		{ "micrometer", "HTML" },
+		{ "jolokia", "HTML" },
+		{ "weblogic-rest", "HTML" },
+		{ "prometheus-query", "HTML" },
+		{ "tomcat-jmxproxy", "not a good answer: no ^OK" },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct bench_capture capture;
+		struct source_answer answer;
+
+		bench_begin(cases[i].profile, NULL);
+		bench_load(&capture, "tomcat_401.html");
+		answer = (struct source_answer){ .bytes = capture.bytes,
+						 .len = capture.len,
+						 .status = 200,
+						 .content_type = capture.type };
+		source_extract(bench_sample, 0, &answer);
+		EXPECT_FAILED(source_end(bench_sample, "ms1"), CR_REPLY, cases[i].text);
+		cr_expect_eq(bench_sample->n_found, 0);
+		free(capture.bytes);
+	}
+}
+
 Test(captures, hold_what_an_exporter_says_when_openmetrics_was_asked_for)
 {
 	static const char *const node[] = { "node_exporter_asked_openmetrics_got_text.prom" };

@@ -158,6 +158,27 @@ Test(source_rows, joins_the_rows_of_several_queries_and_their_oldest_time)
 	cr_expect_eq(bench_sample->n_notes, 0);
 }
 
+Test(source_rows, take_a_scalar_of_prometheus_for_one_server_and_nothing_but_vectors_for_many)
+{
+	static const char scalar[] =
+		"{\"status\":\"success\",\"warnings\":[\"slow\"],\"data\":{\"resultType\":"
+		"\"scalar\",\"result\":[1795977803.686,\"5363624\"]}}";
+	static const char *const many[] = { scalar };
+	static const char text[] = "{\"status\":\"success\",\"data\":{\"resultType\":\"string\","
+				   "\"result\":[1795977803.686,\"5363624\"]}}";
+	static const char one[] =
+		"{ format: promql, fields: { sessions: value }, sample_time: time }";
+
+	bench_begin(NULL, one);
+	cr_expect_eq(bench_read(scalar), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_value("", "sessions"), 5363624);
+	cr_expect_eq(bench_row("")->taken_ns / 1000000, 1795977803686);
+	bench_begin(NULL, one);
+	EXPECT_FAILED(bench_read(text), CR_REPLY, "the query's result is a \"string\"");
+	bench_begin(NULL, "{ format: promql, key: server, fields: { sessions: value } }");
+	EXPECT_FAILED(bench_answer(NULL, 1, many), CR_REPLY, "a scalar, which has no labels");
+}
+
 Test(source_rows, are_as_old_as_the_oldest_time_that_is_given)
 {
 	static const char *const body[] = { "{\"n\":1,\"t\":1795977803}",

@@ -134,6 +134,7 @@ struct source_row {
 	int64_t taken_ns; /* CLOCK_REALTIME; 0: the source gives no time, so it is now */
 	double *value;    /* in the metric's own unit; NaN unless SOURCE_FOUND */
 	enum source_state *state;
+	const char **reject; /* the word why, where it is SOURCE_REJECTED */
 };
 
 /** Something worth telling about one value or row, which did not end the whole sample. */
@@ -214,15 +215,20 @@ void source_fail(struct source_sample *sample, size_t request, enum cr_why why, 
 int source_end(struct source_sample *sample, const char *server);
 
 /**
- * Put what one row of an ended sample says: values, or that it is an administration server. metric:
- * the host's numbers of source->metric[]; < 0: the host has no use for it. taken_ns: as put() wants
- * it. [own]
+ * Put what one row of an ended sample says: values, those that are not believed, or that it is an
+ * administration server. metric: the host's numbers of source->metric[]; < 0: the host has no use
+ * for it. taken_ns: as put() wants it. [own]
  */
-void source_put_row(const struct source *source, const struct source_row *row,
+void source_put_row(const struct source_sample *sample, const struct source_row *row,
 		    const struct cr_round *round, struct cr_target *target, const int *metric,
 		    int64_t taken_ns);
 
 /** "missing" "found" "undefined" "rejected". [any] */
 const char *source_state_word(enum source_state state);
+
+/** What a note says of the figure of a row that was rejected, without the metric's name and the
+ * word; NULL: none does. [any] */
+const char *source_reject_text(const struct source_sample *sample, const struct source_row *row,
+			       size_t metric);
 
 #endif

@@ -225,10 +225,11 @@ static size_t absorb_field(const struct absorb *absorb, struct source_row *row, 
 		row->state[metric] = state;
 		row->value[metric] = state == SOURCE_FOUND ? value : (double)NAN;
 	}
-	if (row->state[metric] == SOURCE_REJECTED && worst != SOURCE_TAKEN)
-		note_rejected(absorb, row->name, &parts->slot[rejected],
-			      source_sheet_at(absorb->sheet, absorb->at, rejected), worst,
-			      rejected_value);
+	if (row->state[metric] != SOURCE_REJECTED || worst == SOURCE_TAKEN)
+		return i - first;
+	row->reject[metric] = source_reject_word(worst);
+	note_rejected(absorb, row->name, &parts->slot[rejected],
+		      source_sheet_at(absorb->sheet, absorb->at, rejected), worst, rejected_value);
 	return i - first;
 }
 

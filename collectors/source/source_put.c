@@ -1,7 +1,7 @@
 /* source_put.c - a row of a sample goes to the host. */
 #include "source.h"
 
-void source_put_row(const struct source *source, const struct source_row *row,
+void source_put_row(const struct source_sample *sample, const struct source_row *row,
 		    const struct cr_round *round, struct cr_target *target, const int *metric,
 		    int64_t taken_ns)
 {
@@ -11,11 +11,13 @@ void source_put_row(const struct source *source, const struct source_row *row,
 		round->skip(round, target, name, row->skip_text);
 		return;
 	}
-	for (size_t i = 0; i < source->n_metrics; i++) {
+	for (size_t i = 0; i < sample->source->n_metrics; i++) {
 		if (metric[i] < 0)
 			continue;
-		/* NaN: the host counts what cannot be true */
-		if (row->state[i] == SOURCE_FOUND || row->state[i] == SOURCE_REJECTED)
+		if (row->state[i] == SOURCE_FOUND)
 			round->put(round, target, name, metric[i], row->value[i], taken_ns);
+		else if (row->state[i] == SOURCE_REJECTED)
+			round->reject(round, target, name, metric[i], row->reject[i],
+				      source_reject_text(sample, row, i));
 	}
 }

@@ -29,6 +29,7 @@ static void row_fini(struct source_row *row)
 {
 	free(row->value);
 	free(row->state);
+	free(row->reject);
 }
 
 void source_sample_free(struct source_sample *sample)
@@ -103,11 +104,12 @@ struct source_row *source_sample_row(struct source_sample *sample, const char *n
 		return NULL;
 	row = &sample->row[sample->n_rows];
 	*row = (struct source_row){ .value = calloc(n, sizeof *row->value),
-				    .state = calloc(n, sizeof *row->state) };
+				    .state = calloc(n, sizeof *row->state),
+				    .reject = calloc(n, sizeof *row->reject) };
 	(void)snprintf(row->name, sizeof row->name, "%s", name);
 	for (size_t i = 0; row->value != NULL && i < n_metrics; i++)
 		row->value[i] = (double)NAN;
-	if (row->value == NULL || row->state == NULL ||
+	if (row->value == NULL || row->state == NULL || row->reject == NULL ||
 	    source_names_add(&progress->names, sample->row, sizeof *sample->row, sample->n_rows) <
 		    0) {
 		row_fini(row);
@@ -138,6 +140,7 @@ static void merge(struct source_row *to, const struct source_row *from, size_t n
 		if (to->state[i] != SOURCE_FOUND && from->state[i] != SOURCE_MISSING) {
 			to->state[i] = from->state[i];
 			to->value[i] = from->value[i];
+			to->reject[i] = from->reject[i];
 		}
 	if (from->is_skipped)
 		memcpy(to->skip_text, from->skip_text, sizeof to->skip_text);
@@ -295,6 +298,25 @@ int source_end(struct source_sample *sample, const char *server)
 	for (size_t i = 0; i < sample->n_rows; i++)
 		note_missing(sample, &sample->row[i]);
 	return server != NULL ? judge_server(sample) : judge_group(sample);
+}
+
+const char *source_reject_text(const struct source_sample *sample, const struct source_row *row,
+			       size_t metric)
+{
+	const char *name = sample->source->metric[metric], *at;
+
+	for (size_t i = 0; i < sample->n_notes; i++) {
+		const struct source_note *note = &sample->note[i];
+
+		if (note->metric != name || note->why != CR_VALUE ||
+		    strcmp(note->row, row->name) != 0)
+			continue;
+		/* "metric: word: text" */
+		at = strstr(note->text, ": ");
+		at = at != NULL ? strstr(at + 2, ": ") : NULL;
+		return at != NULL ? at + 2 : NULL;
+	}
+	return NULL;
 }
 
 const char *source_state_word(enum source_state state)

@@ -16,7 +16,8 @@
  * Results      >= 0 success, < 0 a negative errno value
  * Growth       within ABI 1 structures only grow at the end (arrays hold pointers to them), and a
  *              host never loads a plugin newer than itself: what this header declares is there.
- *              1.1 added prepare() and release() of routers, and view->prepared
+ *              1.1 added prepare() and release() of routers, and view->prepared;
+ *              1.2 added reject() of rounds
  */
 #ifndef CALLROUTER_PLUGIN_H
 #define CALLROUTER_PLUGIN_H
@@ -31,7 +32,7 @@ extern "C" {
 #endif
 
 #define CR_ABI_MAJOR 1u
-#define CR_ABI_MINOR 1u
+#define CR_ABI_MINOR 2u
 #define CR_ABI       ((CR_ABI_MAJOR << 16) | CR_ABI_MINOR)
 
 #define CR_EXPORT            __attribute__((visibility("default")))
@@ -324,6 +325,17 @@ struct cr_round {
 	/** The poll of t is over and failed; text: one line for the operator. */
 	void (*fail)(const struct cr_round *r, struct cr_target *t, enum cr_why why,
 		     const char *text);
+
+	/*** Since 1.2 ***/
+
+	/**
+	 * In place of put(): the source said something that cannot be true. It is counted for the
+	 * server and shown to the operator. word: nan, infinite, negative, wrapped, too_large,
+	 * above_one, many, not_a_number; others are counted together. text: one line about it, or
+	 * NULL.
+	 */
+	void (*reject)(const struct cr_round *r, struct cr_target *t, const char *row, int metric,
+		       const char *word, const char *text);
 };
 
 /**

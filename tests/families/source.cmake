@@ -6,3 +6,7 @@ foreach(name source_selectors source_parse source_captures source_truth source_r
 		LAB_PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles"
 		TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
 endforeach()
+
+# A JVM that serves its own figures in the forms of many products; a real Prometheus server.
+scene_test(jvms TIMEOUT 120)
+scene_test(prometheus TIMEOUT 90)

@@ -114,31 +114,53 @@ static struct target *running(const struct cr_round *round, struct cr_target *t,
 	return NULL;
 }
 
-static void round_put(const struct cr_round *round, struct cr_target *t, const char *row,
-		      int metric, double value, int64_t taken_ns)
+/* Room for one more, filled in but for the value; NULL after a breach of the contract. */
+static struct collector_value *add_value(const struct cr_round *round, struct cr_target *t,
+					 const char *row, int metric)
 {
 	struct collector_host *host = ((const struct visit *)round)->host;
 	struct collector_value *put;
 
 	if (running(round, t, "put()") == NULL)
-		return;
+		return NULL;
 	if (row == NULL && t->is_shared)
 		fault(host, "a value without a row for %s, which is shared", t->name);
 	if (metric < 0 || metric >= host->n_metrics) {
 		fault(host, "a value of unknown metric %d for %s", metric, t->name);
-		return;
+		return NULL;
 	}
 	if (host->n_put == host->cap_put) {
 		host->cap_put = host->cap_put * 2 + 64;
 		host->put = check(realloc(host->put, host->cap_put * sizeof *host->put));
 	}
 	put = &host->put[host->n_put++];
-	*put = (struct collector_value){ .has_row = row != NULL,
-					 .value = value,
-					 .taken_ns = taken_ns };
+	*put = (struct collector_value){ .has_row = row != NULL, .value = (double)NAN };
 	snprintf(put->target, sizeof put->target, "%s", t->name);
 	snprintf(put->row, sizeof put->row, "%s", row != NULL ? row : "");
 	snprintf(put->metric, sizeof put->metric, "%s", host->metric[metric]);
+	return put;
+}
+
+static void round_put(const struct cr_round *round, struct cr_target *t, const char *row,
+		      int metric, double value, int64_t taken_ns)
+{
+	struct collector_value *put = add_value(round, t, row, metric);
+
+	if (put == NULL)
+		return;
+	put->value = value;
+	put->taken_ns = taken_ns;
+}
+
+static void round_reject(const struct cr_round *round, struct cr_target *t, const char *row,
+			 int metric, const char *word, const char *text)
+{
+	struct collector_value *put = add_value(round, t, row, metric);
+
+	if (put == NULL)
+		return;
+	snprintf(put->reject, sizeof put->reject, "%s", word);
+	snprintf(put->text, sizeof put->text, "%s", text != NULL ? text : "");
 }
 
 static void round_skip(const struct cr_round *round, struct cr_target *t, const char *row,
@@ -320,7 +342,8 @@ static void visit(struct collector_host *host)
 					  .put = round_put,
 					  .skip = round_skip,
 					  .done = round_done,
-					  .fail = round_fail },
+					  .fail = round_fail,
+					  .reject = round_reject },
 			       .host = host };
 	int64_t took_ns;
 

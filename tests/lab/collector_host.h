@@ -20,7 +20,7 @@
 
 struct collector_host;
 
-/** One put() of a collector. */
+/** One put() or reject() of a collector. */
 struct collector_value {
 	char target[64];
 	bool has_row; /* false: the collector gave no row */
@@ -28,6 +28,8 @@ struct collector_value {
 	char metric[64];
 	double value;
 	int64_t taken_ns; /* as put: 0 says "now" */
+	char reject[32];  /* the word; value is NaN then */
+	char text[192];   /* and the line with it */
 };
 
 enum collector_state {

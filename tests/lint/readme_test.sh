@@ -1,10 +1,11 @@
 #!/bin/bash
-# readme_test.sh - tests/README.md names only tests that exist, and every router.
+# readme_test.sh - tests/README*.md name only tests that exist, and every router and capture.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 status=0
 
-names=$(grep -o '`[a-z_]*\.[a-z0-9_]*`' tests/README.md | tr -d '`' | grep -v '\.[ch]$' | sort -u)
+names=$(grep -oh '`[a-z_]*\.[a-z0-9_]*`' tests/README*.md | tr -d '`' | sort -u |
+	grep -vE '\.(c|h|md|json|prom|xml|txt|html|csv|headers|snmprec)$')
 [ "$(wc -l <<<"$names")" -gt 80 ] || {
 	echo "tests/README.md: only $(wc -l <<<"$names") names of tests were found"
 	status=1
@@ -18,7 +19,7 @@ for name in $names; do
 	bench.runs) [ -e tests/bench.c ] ;;
 	*) grep -qxF -- "$name" <<<"$known" ;;
 	esac || {
-		echo "tests/README.md: there is no test $name"
+		echo "tests/README*.md: there is no test $name"
 		status=1
 	}
 done
@@ -26,6 +27,16 @@ for router in routers/*.c; do
 	router=$(basename "$router" .c)
 	grep -q "^| \`$router\` |" tests/README.md || {
 		echo "tests/README.md: what shows that $router does what it should?"
+		status=1
+	}
+done
+for capture in tests/data/*; do
+	capture=${capture##*/}
+	case $capture in
+	config_*) continue ;;
+	esac
+	grep -qF "\`$capture\`" tests/README*.md || {
+		echo "tests/README*.md: which test replays $capture?"
 		status=1
 	}
 done

@@ -62,6 +62,7 @@ cat >"$SCENE/own/page.yaml" <<-'X'
 	  jvm_heap_used_bytes: /value/used
 	  jvm_heap_size_bytes: /value/committed
 	  jvm_heap_max_bytes: { select: /value/nowhere, optional: true }
+	  jvm_heap_free_ratio: { select: /value/max, unit: percent, optional: true }
 X
 cat >"$CONFIG" <<-X
 	cluster: sources
@@ -142,6 +143,12 @@ finds "$SCENE/err" "collector wls makes 2 requests; say with --request which one
 tries 0 wls --request heap --replay "$data/weblogic_domain.snmprec"
 grep -q '^ms1$' "$SCENE/out" || scene_fail "no row of ms1: $(cat "$SCENE/out")"
 grep -Eq '^  jvm_heap_free_bytes +[0-9]+ bytes .* found$' "$SCENE/out" || scene_fail "no free heap: $(cat "$SCENE/out")"
+# What snmpwalk printed of a real agent, and what snmpsim recorded of it, say the same.
+sed 1,/^answer/d "$SCENE/out" | grep '^  jvm' >"$SCENE/of_recording"
+tries 0 wls --request heap --replay "$data/weblogic_walk.txt"
+sed 1,/^answer/d "$SCENE/out" | grep '^  jvm' | cmp -s - "$SCENE/of_recording" || scene_fail "a walk says something else: $(cat "$SCENE/out")"
+shown "jvm_heap_free_bytes 3221225472 bytes (3.0 GiB) found"
+shown "jvm_heap_size_bytes 4294967296 bytes (4.0 GiB) found"
 tries 0 wls --request 1 --replay "$data/weblogic_domain.snmprec"
 tries 1 wls --request 3 --replay "$data/weblogic_domain.snmprec"
 finds "$SCENE/err" 'no request "3"; there are heap, state'
@@ -181,6 +188,9 @@ finds "$SCENE/err" 'no server "msl"; did you mean "ms1"?'
 scene_wait 8 'ctl servers --json | jq -e ".sources | map({ (.source): . }) | add
 	| (.jvm | .good > 0 and .latency_s > 0 and .latency_worst_s > 0 and .good_age_s < 5)
 	and (.dead | .good == 0 and .good_age_s == null and .latency_worst_s == null and .failed.connect > 0)"'
+scene_wait 8 'ctl servers --json | jq -e ".servers[0] | .rejected | keys == [\"above_one\"] and .above_one > 1"'
+ctl servers ms1 | grep -Eq '^not taken from page: above_one [0-9]+; the last, [0-9.]+ m?s ago: jvm_heap_free_ratio: above_one: 2684354\.56: more than all of it; is it percent\?$' ||
+	scene_fail "nobody says what was not taken: $(ctl servers ms1)"
 # 200 MiB kept: measured, but not yet given to the router
 get ms1 /lab/keep?mb=200
 scene_wait 5 'status_of ".ranking[] | select(.server == \"ms1\") | .metrics.jvm_heap_free_bytes
