@@ -2,8 +2,9 @@
 # run.sh - runs the fuzz harnesses, two at a time, and says of each what came of it. Called by
 # ./run fuzz, which builds them first.
 #
-# usage: run.sh SECONDS [NAME...]; without names: all of them. Exit status 1 if something was found:
-# what made it fall is in build/fuzz/found, and tests/fuzz/README.md says what to do with it.
+# usage: run.sh SECONDS [NAME...]; without names: all of them. Exit status 2 for an unknown name, 1 if
+# something was found: what made it fall is in build/fuzz/found, and tests/fuzz/README.md says what to
+# do with it.
 set -uo pipefail
 export LC_ALL=C
 
