@@ -42,7 +42,6 @@ static void read_out(struct source_yaml *yaml)
 	(void)source_parse(json, &source, on_fault, yaml);
 	source_free(source);
 	free(json);
-	(void)source_yaml_get(yaml, "user");
 	free(source_yaml_take(yaml, "user"));
 }
 
