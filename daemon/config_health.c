@@ -205,6 +205,16 @@ static void read_aside(struct config_reader *reader, const yaml_node_t *const *s
 			       (const char *)slot[ASIDE_MOST]->data.scalar.value);
 }
 
+/* A refused connection that puts aside is no failure beside that: then nothing would be one. */
+static void judge_counts(struct config_reader *reader, const yaml_node_t *counts,
+			 const struct config_health *health)
+{
+	if (health->counts == IMAGE_COUNTS_CONNECT && health->aside_ns > 0 && health->failures > 0)
+		config_mistake(reader, counts,
+			       "counts has only connect, which puts servers aside instead: add "
+			       "timeout or 5xx, or write aside: 0s, or failures: 0");
+}
+
 static void read_switch(struct config_reader *reader, const yaml_node_t *node,
 			struct config_health *health)
 {
@@ -239,6 +249,8 @@ void config_health_read(struct config_reader *reader, const yaml_node_t *node,
 	if (slot[COUNTS] != NULL)
 		read_counts(reader, slot[COUNTS], health);
 	read_aside(reader, slot, health);
+	if (slot[COUNTS] != NULL)
+		judge_counts(reader, slot[COUNTS], health);
 	config_duration(reader, slot[SLOW_START], "slow_start", &pause_range,
 			&health->slow_start_ns);
 	if (slot[CHECK] != NULL)

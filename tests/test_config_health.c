@@ -193,6 +193,21 @@ Test(config_health, tells_all_mistakes_of_a_map_at_once)
 		"or 1d\n");
 }
 
+Test(config_health, counts_of_connect_alone_is_refused_where_it_would_count_nothing)
+{
+	expect_health_mistakes("{ counts: [connect] }",
+			       "c.yaml:2:40: counts has only connect, which puts servers aside "
+			       "instead: add timeout or 5xx, or write aside: 0s, or failures: 0\n");
+	expect_health_mistakes("{ counts: [connect, connect], aside: 1ms }",
+			       "c.yaml:2:40: counts has only connect, which puts servers aside "
+			       "instead: add timeout or 5xx, or write aside: 0s, or failures: 0\n");
+	config_free(read_good_text(SERVERS
+				   "services:\n"
+				   " - {name: s, health: {counts: [connect], aside: 0s}}\n"
+				   " - {name: t, health: {counts: [connect], failures: 0}}\n"
+				   " - {name: u, health: {counts: [connect, 5xx]}}\n"));
+}
+
 Test(config_health, counts_without_a_word_and_a_longest_aside_below_the_first_are_refused)
 {
 	expect_health_mistakes("{ counts: [] }",
