@@ -269,7 +269,8 @@ Test(http_requests, say_of_each_value_that_cannot_be_true_why)
 	collector_host_values(host, &n);
 	cr_expect_eq(n, 3);
 	expect_rejected(0, "jvm_heap_used_bytes", "nan", "NaN: the server says");
-	expect_rejected(1, "jvm_heap_size_bytes", "too_large", "1.0000000000000001e+300: 2^53 or more");
+	expect_rejected(1, "jvm_heap_size_bytes", "too_large",
+			"1.0000000000000001e+300: 2^53 or more");
 	expect_rejected(2, "jvm_heap_max_bytes", "not_a_number", "much: this is no number");
 }
 
