@@ -7,8 +7,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { DEPTH_MAX = 32, ELEMENTS_MAX = 1000, FACTOR_MAX = 32767 };
+enum {
+	DEPTH_MAX = 32,
+	ELEMENTS_MAX = 1000,
+	FACTOR_MAX = 32767,
+	CPU_MS_MAX = 100,
+	LOOK_AFTER = 1024
+};
 
 /* Elements of the groups around, and of what a repetition would repeat. */
 struct count {
@@ -139,4 +146,36 @@ int source_regex_compile(regex_t *out, const char *text, int flags, size_t colum
 		return 0;
 	(void)regerror(rc, out, words, sizeof words);
 	return source_selector_fail(fault, column, "not an extended regular expression: %s", words);
+}
+
+/*** What matching may cost ***/
+
+static int64_t cpu_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+bool source_budget_spend(struct source_budget *budget, size_t len)
+{
+	if (!budget->is_begun)
+		budget->start_ms = cpu_ms();
+	budget->is_begun = true;
+	budget->n_bytes += len;
+	if (budget->n_bytes >= LOOK_AFTER) {
+		budget->n_bytes = 0;
+		budget->is_spent |= cpu_ms() - budget->start_ms > CPU_MS_MAX;
+	}
+	return !budget->is_spent;
+}
+
+int source_reading_fail_late(struct source_reading *reading, size_t line)
+{
+	return source_reading_fail(reading, CR_REPLY,
+				   "broken off in line %zu: the regular expressions take too long "
+				   "(more than %d ms); let them begin with a text, like \"used=\", "
+				   "and repeat less",
+				   line, CPU_MS_MAX);
 }

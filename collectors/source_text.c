@@ -7,20 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-/*
- * A regular expression may cost the square of a line's length: ([0-9]+) KB and a MiB of digits take
- * 14 s, in which no other target is polled. So the CPU time of one answer is bounded.
- */
-enum { LINE_MAX_LEN = 4096, LINES_MAX = 20000, CPU_MS_MAX = 100, LOOK_AFTER = 4096 };
-
-/** The CPU time that one answer has taken. */
-struct budget {
-	int64_t start_ms;
-	size_t n_bytes; /* matched since the clock was looked at */
-	bool is_spent;
-};
+enum { LINE_MAX_LEN = 4096, LINES_MAX = 20000 };
 
 static void release(void *user)
 {
@@ -56,33 +44,15 @@ static int compile(const char *text, void **out, struct source_selector_fault *f
 	return 0;
 }
 
-static int64_t cpu_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-/* len bytes are about to be matched: may they? */
-static bool spend(struct budget *budget, size_t len)
-{
-	budget->n_bytes += len;
-	if (budget->n_bytes >= LOOK_AFTER) {
-		budget->n_bytes = 0;
-		budget->is_spent = cpu_ms() - budget->start_ms > CPU_MS_MAX;
-	}
-	return !budget->is_spent;
-}
-
 /* All matches of one expression in one line. */
 static void take_matches(struct source_reading *reading, size_t slot, const regex_t *regex,
-			 const char *line, size_t len, struct budget *budget)
+			 const char *line, size_t len)
 {
 	regmatch_t match[2] = { { 0, (regoff_t)len }, { -1, -1 } };
 	int flags = REG_STARTEND;
 
-	while (!reading->sheet->is_too_much && spend(budget, len - (size_t)match[0].rm_so) &&
+	while (!reading->sheet->is_too_much &&
+	       source_budget_spend(&reading->budget, len - (size_t)match[0].rm_so) &&
 	       regexec(regex, line, 2, match, flags) == 0) {
 		const regmatch_t *value = &match[regex->re_nsub > 0];
 		const size_t next = (size_t)match[0].rm_eo + (match[0].rm_eo == match[0].rm_so);
@@ -100,8 +70,7 @@ static void take_matches(struct source_reading *reading, size_t slot, const rege
 	}
 }
 
-static void read_line(struct source_reading *reading, const char *start, size_t len,
-		      struct budget *budget)
+static void read_line(struct source_reading *reading, const char *start, size_t len)
 {
 	const struct source_parts *parts = reading->parts;
 	char line[LINE_MAX_LEN + 1]; /* with an end of its own: who takes texts may look for it */
@@ -109,15 +78,14 @@ static void read_line(struct source_reading *reading, const char *start, size_t 
 	memcpy(line, start, len);
 	line[len] = '\0';
 	for (size_t slot = 0; slot < parts->n_slots; slot++)
-		for (size_t i = 0; i < parts->slot[slot].n_selectors && !budget->is_spent; i++)
-			take_matches(reading, slot, parts->slot[slot].selector[i], line, len,
-				     budget);
+		for (size_t i = 0; i < parts->slot[slot].n_selectors && !reading->budget.is_spent;
+		     i++)
+			take_matches(reading, slot, parts->slot[slot].selector[i], line, len);
 }
 
 static int read_text(struct source_reading *reading, const struct source_answer *answer)
 {
 	const char *at = answer->bytes, *end = at + answer->len, *newline;
-	struct budget budget = { .start_ms = cpu_ms() };
 	size_t len, n = 0;
 
 	while (at < end) {
@@ -130,13 +98,9 @@ static int read_text(struct source_reading *reading, const struct source_answer 
 			return source_reading_fail(reading, CR_REPLY,
 						   "line %zu is longer than %d bytes", n,
 						   LINE_MAX_LEN);
-		read_line(reading, at, len > 0 && at[len - 1] == '\r' ? len - 1 : len, &budget);
-		if (budget.is_spent)
-			return source_reading_fail(
-				reading, CR_REPLY,
-				"broken off in line %zu: the regular expressions take too long "
-				"(more than %d ms); let them begin with a text, like \"used=\"",
-				n, CPU_MS_MAX);
+		read_line(reading, at, len > 0 && at[len - 1] == '\r' ? len - 1 : len);
+		if (reading->budget.is_spent)
+			return source_reading_fail_late(reading, n);
 		at = newline != NULL ? newline + 1 : end;
 	}
 	return 0;

@@ -181,6 +181,25 @@ Test(hostile, lines_that_cost_a_regular_expression_the_square_of_their_length)
 		       "nothing at used=");
 }
 
+/* Without a bound it takes over a minute, and 400 MB. */
+Test(hostile, labels_that_make_a_regular_expression_remember_every_letter)
+{
+	char *body = calloc(1, BODY_MAX), *at = body;
+	uint32_t random = 1;
+
+	while (at - body < BODY_MAX - 9000) {
+		at += sprintf(at, "n{l=\"");
+		for (int i = 0; i < 8000; i++) {
+			random = random * 1664525 + 1013904223;
+			*at++ = random >> 31 ? 'a' : 'b';
+		}
+		at += sprintf(at, "\"} 1\n");
+	}
+	expect_bounded("labels",
+		       "{ format: prometheus, fields: { busy_threads: 'n{l=~\".*a.{200}c\"}' } }",
+		       body, CR_REPLY, "the regular expressions take too long (more than 100 ms)");
+}
+
 Test(hostile, rows_of_series_without_end)
 {
 	char *body = calloc(1, BODY_MAX), *at = body;
