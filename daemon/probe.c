@@ -127,11 +127,12 @@ static int find_request(struct attempt *attempt)
 	assert(language != NULL);
 	attempt->request = ALL_REQUESTS;
 	list_requests(language, names, sizeof names);
-	if (name == NULL && (attempt->options->replay == NULL || language->n_requests == 1)) {
-		if (attempt->options->replay != NULL)
-			attempt->request = 0;
+	if (name == NULL && language->n_requests == 1)
+		attempt->request = 0;
+	/* A recorded walk holds what all requests of SNMP ask for. */
+	if (name == NULL && (attempt->options->replay == NULL || language->n_requests == 1 ||
+			     language->transport == SOURCE_SNMP))
 		return 0;
-	}
 	if (name == NULL)
 		return fail("collector %s makes %zu requests; say with --request which one the "
 			    "file answers: %s",
@@ -218,11 +219,15 @@ static int replay(struct attempt *attempt)
 	if (bytes == NULL)
 		return EXIT_FAILURE;
 	answer.bytes = bytes;
-	probe_show_answer(&attempt->page, attempt->request, bytes, answer.len, 0);
-	extract(attempt, attempt->request, &answer);
-	for (size_t i = 0; i < attempt->language->n_requests; i++)
-		if (i != attempt->request)
+	for (size_t i = 0; i < attempt->language->n_requests; i++) {
+		if (attempt->request != ALL_REQUESTS && attempt->request != i) {
 			source_fail(attempt->sample, i, CR_ABSENT, "no answer was recorded");
+			continue;
+		}
+		if (i == 0 || attempt->request == i)
+			probe_show_answer(&attempt->page, attempt->request, bytes, answer.len, 0);
+		extract(attempt, i, &answer);
+	}
 	free(bytes);
 	return -1;
 }

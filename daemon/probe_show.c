@@ -26,7 +26,9 @@ void probe_show_answer(const struct probe_page *page, size_t request, const char
 {
 	const size_t shown = page->is_raw || len <= BYTES_SHOWN ? len : BYTES_SHOWN;
 
-	(void)fprintf(page->out, "\nanswer to %s: ", page->language->request[request].name);
+	(void)fprintf(page->out, "\nanswer to %s: ",
+		      request < page->language->n_requests ? page->language->request[request].name
+							   : "all requests");
 	if (status != 0)
 		(void)fprintf(page->out, "HTTP status %ld, ", status);
 	(void)fprintf(page->out, "%zu bytes\n", len);

@@ -155,6 +155,51 @@ Test(hostile, broken_and_endless_series)
 		       fill("n{l=\"", "x", "\"} 1", 8000), CR_ABSENT, "nothing at n{");
 }
 
+/* Each of them takes over 9 s without a bound. */
+Test(hostile, lines_that_cost_a_regular_expression_the_square_of_their_length)
+{
+	static const struct {
+		const char *regex, *unit;
+	} costly[] = {
+		{ "([0-9]+) KB", "1" },
+		{ "[0-9]+ *KB", "1" },
+		{ "(x+x+)+y", "x" },
+		{ "x.*x.*x.*x.*x.*y", "x" },
+	};
+	char keys[128], line[4097];
+
+	for (size_t i = 0; i < COUNT(costly); i++) {
+		memset(line, costly[i].unit[0], 4095);
+		memcpy(line + 4095, "\n", 2);
+		snprintf(keys, sizeof keys, "{ format: text, fields: { busy_threads: '%s' } }",
+			 costly[i].regex);
+		expect_bounded(costly[i].regex, keys, fill("", line, "", BODY_MAX), CR_REPLY,
+			       "the regular expressions take too long (more than 100 ms)");
+	}
+	snprintf(keys, sizeof keys, "{ format: text, fields: { busy_threads: 'used=([0-9]+)' } }");
+	expect_bounded("a cheap one", keys, fill("", line, "", BODY_MAX), CR_ABSENT,
+		       "nothing at used=");
+}
+
+/* Without a bound it takes over a minute, and 400 MB. */
+Test(hostile, labels_that_make_a_regular_expression_remember_every_letter)
+{
+	char *body = calloc(1, BODY_MAX), *at = body;
+	uint32_t random = 1;
+
+	while (at - body < BODY_MAX - 9000) {
+		at += sprintf(at, "n{l=\"");
+		for (int i = 0; i < 8000; i++) {
+			random = random * 1664525 + 1013904223;
+			*at++ = random >> 31 ? 'a' : 'b';
+		}
+		at += sprintf(at, "\"} 1\n");
+	}
+	expect_bounded("labels",
+		       "{ format: prometheus, fields: { busy_threads: 'n{l=~\".*a.{200}c\"}' } }",
+		       body, CR_REPLY, "the regular expressions take too long (more than 100 ms)");
+}
+
 Test(hostile, rows_of_series_without_end)
 {
 	char *body = calloc(1, BODY_MAX), *at = body;

@@ -160,6 +160,14 @@ Test(source_parse, checks_units_and_types_against_the_metric)
 		  "counted otherwise\n" },
 		{ "{ format: json, fields: { running: { select: /n, type: string } } }",
 		  "/fields/running: type string needs map: which text is which number\n" },
+		{ "{ format: json, fields: { running: { select: /a, type: string, map: { UP: 1, "
+		  "DOWN: off, GONE: nan } } } }",
+		  "/fields/running/map: \"off\" is no number; a field's map says which text is "
+		  "which "
+		  "number\n"
+		  "/fields/running/map: \"nan\" is no number; a field's map says which text is "
+		  "which "
+		  "number\n" },
 		{ "{ format: json, fields: { running: { select: /n, optional: maybe } } }",
 		  "/fields/running/optional: \"maybe\" is neither true nor false\n" },
 		{ "{ format: json, fields: { running: { select: /n, undefined: [ zero, one ] } } }",

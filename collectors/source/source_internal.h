@@ -193,8 +193,20 @@ int source_selector_fail(struct source_selector_fault *fault, size_t column, con
  * Returns 0, or -EINVAL with fault. */
 int source_regex_check(const char *text, size_t column, struct source_selector_fault *fault);
 
+/** The CPU time that the regular expressions take for one answer. */
+struct source_budget {
+	int64_t start_ms;
+	size_t n_bytes; /* matched since the clock was looked at */
+	bool is_begun, is_spent;
+};
+
+/** Before len bytes are matched: false once the expressions of this answer have had their time.
+ * [any] */
+bool source_budget_spend(struct source_budget *budget, size_t len);
+
 /** One answer being read. */
 struct source_reading {
+	struct source_budget budget;
 	const struct source_parts *parts;
 	struct source_sheet *sheet;
 	enum cr_why why;
@@ -204,6 +216,9 @@ struct source_reading {
 /** Fill why and text; returns -EPROTO. */
 int source_reading_fail(struct source_reading *reading, enum cr_why why, const char *fmt, ...)
 	CR_PRINTF(3, 4);
+
+/** The reading's budget is spent: fail, and say what to do. Returns -EPROTO. */
+int source_reading_fail_late(struct source_reading *reading, size_t line);
 
 struct source_kind {
 	const char *word;   /* "json" */

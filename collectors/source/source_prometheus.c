@@ -207,30 +207,34 @@ static int compile(const char *text, void **out, struct source_selector_fault *f
 
 /*** Reading ***/
 
-static bool match_fits(const struct match *match, const struct source_series *series)
+static bool match_fits(struct source_reading *reading, const struct match *match,
+		       const struct source_series *series)
 {
 	/* As in PromQL, a label that is missing is empty. */
 	const char *value = source_series_label(series, match->label);
-	const bool fits = match->is_regex ? regexec(&match->regex, value, 0, NULL, 0) == 0
-					  : strcmp(value, match->value) == 0;
 
-	return fits != match->is_not;
+	if (!match->is_regex)
+		return (strcmp(value, match->value) == 0) != match->is_not;
+	return source_budget_spend(&reading->budget, strlen(value)) &&
+	       (regexec(&match->regex, value, 0, NULL, 0) == 0) != match->is_not;
 }
 
-static bool fits(const struct selector *selector, const struct source_series *series)
+static bool fits(struct source_reading *reading, const struct selector *selector,
+		 const struct source_series *series)
 {
 	if (strcmp(selector->name, series->name) != 0)
 		return false;
 	for (size_t i = 0; i < selector->n; i++)
-		if (!match_fits(&selector->match[i], series))
+		if (!match_fits(reading, &selector->match[i], series))
 			return false;
 	return true;
 }
 
-static bool slot_fits(const struct source_slot *slot, const struct source_series *series)
+static bool slot_fits(struct source_reading *reading, const struct source_slot *slot,
+		      const struct source_series *series)
 {
 	for (size_t i = 0; i < slot->n_selectors; i++)
-		if (fits(slot->selector[i], series))
+		if (fits(reading, slot->selector[i], series))
 			return true;
 	return false;
 }
@@ -285,7 +289,7 @@ static void take_series(struct source_reading *reading, const struct source_seri
 	for (size_t slot = 0; slot < parts->n_slots; slot++) {
 		const struct source_slot *at = &parts->slot[slot];
 
-		if (at->role == SOURCE_ROLE_KEY || !slot_fits(at, series))
+		if (at->role == SOURCE_ROLE_KEY || !slot_fits(reading, at, series))
 			continue;
 		if (source_slot_is_of_answer(at)) {
 			source_sheet_take(reading->sheet, 0, slot, &raw);
@@ -317,8 +321,11 @@ static int read_prometheus(struct source_reading *reading, const struct source_a
 		return source_reading_fail(reading, CR_REPLY,
 					   "not metrics: looks like HTML (login page?)");
 	source_series_begin(&reader, answer->bytes, answer->len);
-	while ((rc = source_series_next(&reader, &series)) > 0 && !reading->sheet->is_too_much)
+	while ((rc = source_series_next(&reader, &series)) > 0 && !reading->sheet->is_too_much &&
+	       !reading->budget.is_spent)
 		take_series(reading, series);
+	if (reading->budget.is_spent)
+		return source_reading_fail_late(reading, reader.line);
 	if (rc < 0)
 		return source_reading_fail(reading, CR_REPLY, "bad metrics in line %zu: %s",
 					   reader.line, reader.text);

@@ -1,14 +1,16 @@
 /*
  * source_regex.c - what a regular expression may cost. The C library unrolls repetitions, and those
  * of repetitions by their product: "a++++++++" or "(a{1,255}){1,255}" would take all memory before
- * a byte of an answer was seen. Back references cost more than any bound.
+ * a byte of an answer was seen. Back references cost more than any bound. What is left may still
+ * cost the square of a line's length: matching has a budget of time.
  */
 #include "source_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { SIZE_MOST = 500, DEPTH_MAX = 32 };
+enum { SIZE_MOST = 500, DEPTH_MAX = 32, CPU_MS_MAX = 100, LOOK_AFTER = 1024 };
 
 /** What a group, or the whole, comes to once it is unrolled. */
 struct level {
@@ -114,4 +116,36 @@ int source_regex_check(const char *text, size_t column, struct source_selector_f
 	const char *wrong = judge(text);
 
 	return wrong == NULL ? 0 : source_selector_fail(fault, column, "%s", wrong);
+}
+
+/*** Matching ***/
+
+static int64_t cpu_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+bool source_budget_spend(struct source_budget *budget, size_t len)
+{
+	if (!budget->is_begun)
+		budget->start_ms = cpu_ms();
+	budget->is_begun = true;
+	budget->n_bytes += len;
+	if (budget->n_bytes >= LOOK_AFTER) {
+		budget->n_bytes = 0;
+		budget->is_spent |= cpu_ms() - budget->start_ms > CPU_MS_MAX;
+	}
+	return !budget->is_spent;
+}
+
+int source_reading_fail_late(struct source_reading *reading, size_t line)
+{
+	return source_reading_fail(reading, CR_REPLY,
+				   "broken off in line %zu: the regular expressions take too long "
+				   "(more than %d ms); let them begin with a text, like \"used=\", "
+				   "and repeat less",
+				   line, CPU_MS_MAX);
 }

@@ -223,10 +223,27 @@ static void read_key(struct reader *reader, const char *key, const json_t *value
 	}
 }
 
+/* What a field's texts are mapped to are figures of a metric. */
+static void check_map(const struct reader *reader)
+{
+	const struct source_slot *slot = reader->slot;
+	const struct source_at here = { reader->at, "map", 0 };
+	double number;
+
+	for (size_t i = 0; i < slot->n_map; i++)
+		if (slot->map[i].to != NULL && text_real(slot->map[i].to, &number) < 0)
+			source_parser_fault(reader->parser, &here,
+					    "\"%s\" is no number; a field's map says which text is "
+					    "which number",
+					    slot->map[i].to);
+}
+
 static void check_slot(const struct reader *reader, const json_t *json)
 {
 	const struct source_slot *slot = reader->slot;
 
+	if (slot->role == SOURCE_ROLE_FIELD)
+		check_map(reader);
 	if (json_object_get(json, "select") == NULL)
 		source_parser_fault(reader->parser, reader->at,
 				    "select is missing: where the value stands");

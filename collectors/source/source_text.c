@@ -58,7 +58,9 @@ static void take_matches(struct source_reading *reading, size_t slot, const rege
 	regmatch_t match[2] = { { 0, (regoff_t)len }, { -1, -1 } };
 	int flags = REG_STARTEND;
 
-	while (regexec(regex, line, 2, match, flags) == 0 && !reading->sheet->is_too_much) {
+	while (!reading->sheet->is_too_much &&
+	       source_budget_spend(&reading->budget, len - (size_t)match[0].rm_so) &&
+	       regexec(regex, line, 2, match, flags) == 0) {
 		const regmatch_t *value = &match[regex->re_nsub > 0];
 		const size_t next = (size_t)match[0].rm_eo + (match[0].rm_eo == match[0].rm_so);
 		struct source_raw raw = { .kind = SOURCE_RAW_TEXT };
@@ -83,7 +85,8 @@ static void read_line(struct source_reading *reading, const char *start, size_t 
 	memcpy(line, start, len);
 	line[len] = '\0';
 	for (size_t slot = 0; slot < parts->n_slots; slot++)
-		for (size_t i = 0; i < parts->slot[slot].n_selectors; i++)
+		for (size_t i = 0; i < parts->slot[slot].n_selectors && !reading->budget.is_spent;
+		     i++)
 			take_matches(reading, slot, parts->slot[slot].selector[i], line, len);
 }
 
@@ -103,6 +106,8 @@ static int read_text(struct source_reading *reading, const struct source_answer 
 						   "line %zu is longer than %d bytes", n,
 						   LINE_MAX_LEN);
 		read_line(reading, at, len > 0 && at[len - 1] == '\r' ? len - 1 : len);
+		if (reading->budget.is_spent)
+			return source_reading_fail_late(reading, n);
 		at = newline != NULL ? newline + 1 : end;
 	}
 	return 0;

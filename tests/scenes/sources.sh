@@ -135,11 +135,26 @@ cat >"$SCENE/wls.yaml" <<-X
 	  - { name: ms2, address: "127.0.0.1:7102" }
 	collectors:
 	  - { name: wls, plugin: snmp, profile: weblogic-mib, community_file: community, target: "udp:127.0.0.1:1" }
+	  - { name: boot, plugin: http, profile: actuator, target: "http://\${host}:\${port}" }
 	services: [{ name: shop }]
 X
 CONFIG=$SCENE/wls.yaml
-tries 1 wls --replay "$data/weblogic_domain.snmprec"
-finds "$SCENE/err" "collector wls makes 2 requests; say with --request which one the file answers: heap, state"
+tries 1 boot --replay "$SCENE/page.html"
+finds "$SCENE/err" "collector boot makes 2 requests; say with --request which one the file answers: used, committed"
+tries 0 wls --replay "$data/weblogic_domain.snmprec"
+shown "answer to all requests: $(wc -c <"$data/weblogic_domain.snmprec") bytes"
+grep -Eq '^  jvm_heap_free_bytes +[0-9]+ bytes .* found$' "$SCENE/out" || scene_fail "no free heap of all: $(cat "$SCENE/out")"
+grep -Eq '^  running +1 +found$' "$SCENE/out" || scene_fail "no state: $(cat "$SCENE/out")"
+for walk in weblogic_domain.snmprec bea_recorded_for_snmpsim.snmpwalk snmpwalk_bea_pass_persist_v2c.txt; do
+	tries 0 wls --replay "$data/$walk"
+	shown "jvm_heap_free_bytes 314572800 bytes (300.0 MiB) found"  # ms1
+	shown "jvm_heap_free_bytes 3221225472 bytes (3.0 GiB) found"   # ms2
+	shown "jvm_heap_size_bytes 4294967296 bytes (4.0 GiB) found"   # the same, above 32 bits
+	shown "jvm_heap_free_ratio 0.68 found"                         # ms3
+	shown "running 0 found"                                        # the same
+	shown "AdminServer: none of the servers that this collector polls"
+	shown "good: 16 figures, 4 rows"
+done
 tries 0 wls --request heap --replay "$data/weblogic_domain.snmprec"
 grep -q '^ms1$' "$SCENE/out" || scene_fail "no row of ms1: $(cat "$SCENE/out")"
 grep -Eq '^  jvm_heap_free_bytes +[0-9]+ bytes .* found$' "$SCENE/out" || scene_fail "no free heap: $(cat "$SCENE/out")"
