@@ -58,7 +58,7 @@ static void ticket_drop(struct cr_ticket *ticket, uint32_t n)
 {
 	ticket->n -= n;
 	ticket->let_in >>= n;
-	memmove(ticket->server, ticket->server + n, ticket->n * sizeof *ticket->server);
+	memmove(ticket->server, ticket->server + n, ticket->n * sizeof(const struct cr_server *));
 	memmove(ticket->line, ticket->line + n, ticket->n * sizeof *ticket->line);
 	memmove(ticket->incarnation, ticket->incarnation + n,
 		ticket->n * sizeof *ticket->incarnation);

@@ -1,4 +1,4 @@
-/* check_internal.h - one check and its run, for check*.c only. */
+/* check_internal.h - one check and its run, for check.c, check_list.c and check_run.c. */
 #ifndef CR_DAEMON_CHECK_INTERNAL_H
 #define CR_DAEMON_CHECK_INTERNAL_H
 

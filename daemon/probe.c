@@ -154,10 +154,12 @@ static int find_request(struct attempt *attempt)
 /* Read one answer into the sample. body: NUL-terminated; copied where that is needed. */
 static void extract(struct attempt *attempt, size_t request, const struct source_answer *answer)
 {
-	const struct source_request *asked = &attempt->language->request[request];
+	const struct source_request *asked;
 	struct probe_cells cells;
 	char *copy;
 
+	assert(attempt->language != NULL); /* else there are no requests */
+	asked = &attempt->language->request[request];
 	if (asked->n_oids == 0) {
 		(void)source_extract(attempt->sample, request, answer);
 		return;

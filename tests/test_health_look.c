@@ -1,9 +1,7 @@
 /* test_health_look.c - what a thread keeps of a look holds only for what it was made for. */
-#include <sched.h>
-
 #include "attachment.h"
 #include "health_scene.h"
-#include "plugins/probe.h"
+#include "slow_call.h"
 
 TestSuite(look, .timeout = 100);
 
@@ -113,45 +111,9 @@ Test(look, is_kept_while_trouble_lasts)
 
 /*** A call that others overtake between its look and its contact ***/
 
-/** A thread whose call stays in route() until the gate opens. */
-struct slow_call {
-	struct scene *s;
-	struct probe_gate gate;
-	pthread_t thread;
-	char first[64], second[64];
-};
-
-static void *call_slowly(void *arg)
+static const char *end_first(struct slow_call *slow)
 {
-	struct slow_call *slow = arg;
-	struct cr_thread *thread = cr_thread_new(slow->s->cr);
-	struct cr_call call = slow->s->call;
-	const struct cr_server *next;
-	struct cr_ticket ticket;
-
-	call.method = (struct cr_str){ "wait", 4 };
-	call.key = (struct cr_str){ (const char *)&slow->gate, sizeof slow->gate };
-	cr_route(thread, slow->s->service, &call, &ticket);
-	(void)snprintf(slow->first, sizeof slow->first, "%s", ticket.server[0]->name);
-	next = cr_next(thread, &ticket, CR_ABANDONED);
-	(void)snprintf(slow->second, sizeof slow->second, "%s", next != NULL ? next->name : "");
-	cr_end(thread, &ticket, CR_ABANDONED, -1);
-	cr_thread_free(thread);
-	return NULL;
-}
-
-static void slow_begin(struct slow_call *slow, struct scene *s)
-{
-	*slow = (struct slow_call){ .s = s };
-	cr_assert_eq(pthread_create(&slow->thread, NULL, call_slowly, slow), 0);
-	while (atomic_load(&slow->gate.n_inside) == 0)
-		sched_yield();
-}
-
-static const char *slow_end(struct slow_call *slow)
-{
-	atomic_store(&slow->gate.may_go, 1);
-	pthread_join(slow->thread, NULL);
+	slow_call_end(slow);
 	return slow->first;
 }
 
@@ -175,9 +137,9 @@ Test(look, who_is_overtaken_at_one_trial_gets_the_next)
 	struct scene s;
 
 	scene_of_overtaking(&s);
-	slow_begin(&slow, &s);
+	slow_call_begin(&slow, &s);
 	cr_assert(ticket_at(&s, "ms1", &trial));
-	cr_expect_str_eq(slow_end(&slow), "ms2");
+	cr_expect_str_eq(end_first(&slow), "ms2");
 	cr_end(s.thread, &trial, CR_ABANDONED, -1);
 	scene_close(&s);
 }
@@ -189,11 +151,11 @@ Test(look, who_is_overtaken_at_every_trial_of_his_list_gets_a_new_list)
 	struct scene s;
 
 	scene_of_overtaking(&s);
-	slow_begin(&slow, &s);
+	slow_call_begin(&slow, &s);
 	cr_assert(ticket_at(&s, "ms1", &trial[0]));
 	cr_assert(ticket_at(&s, "ms2", &trial[1]));
 	health_check_passed(s.run.counters, run_line(&s.run, "ms3"), s.call.now_ns);
-	cr_expect_str_eq(slow_end(&slow), "ms3");
+	cr_expect_str_eq(end_first(&slow), "ms3");
 	for (int i = 0; i < 2; i++)
 		cr_end(s.thread, &trial[i], CR_ABANDONED, -1);
 	scene_close(&s);
@@ -206,10 +168,10 @@ Test(look, who_is_overtaken_everywhere_and_has_nobody_else_is_served_all_the_sam
 	struct scene s;
 
 	scene_of_overtaking(&s);
-	slow_begin(&slow, &s);
+	slow_call_begin(&slow, &s);
 	cr_assert(ticket_at(&s, "ms1", &trial[0]));
 	cr_assert(ticket_at(&s, "ms2", &trial[1]));
-	cr_expect_str_eq(slow_end(&slow), "ms1");
+	cr_expect_str_eq(end_first(&slow), "ms1");
 	cr_end(s.thread, &trial[0], CR_OK, -1); /* whose trial it still is */
 	cr_expect_eq(state_of(&s, "ms1"), CR_UP);
 	cr_end(s.thread, &trial[1], CR_ABANDONED, -1);
@@ -232,9 +194,9 @@ Test(look, who_is_overtaken_still_knows_who_of_the_others_was_let_in)
 	scene_publish(&s);
 	at(&s, 63);
 	cr_expect_str_eq(list_now(&s), "ms1 ms2 ms3 ms4");
-	slow_begin(&slow, &s);
+	slow_call_begin(&slow, &s);
 	cr_assert(ticket_at(&s, "ms1", &trial));
-	cr_expect_str_eq(slow_end(&slow), "ms2");
+	cr_expect_str_eq(end_first(&slow), "ms2");
 	cr_expect_str_eq(slow.second, "ms3");
 	cr_end(s.thread, &trial, CR_ABANDONED, -1);
 	scene_close(&s);

@@ -1,12 +1,10 @@
 /* test_lifecycle.c - worlds and routers come and go: everything is let go of exactly when nobody
  * uses it any more. */
 #include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include "plugins/probe.h"
-#include "route_scene.h"
+#include "slow_call.h"
 
 TestSuite(lifecycle, .timeout = 100);
 
@@ -123,41 +121,9 @@ Test(lifecycle, an_instance_that_is_published_again_is_not_opened_again)
 	reports_close(&r);
 }
 
-/** A thread whose call stays in route() until the gate opens. */
-struct slow_call {
-	struct scene *s;
-	struct probe_gate gate;
-	pthread_t thread;
-	int listed;
-};
-
-static void *call_slowly(void *arg)
+static void end_listed(struct slow_call *slow)
 {
-	struct slow_call *slow = arg;
-	struct cr_thread *thread = cr_thread_new(slow->s->cr);
-	struct cr_call call = slow->s->call;
-	struct cr_ticket ticket;
-
-	call.method = (struct cr_str){ "wait", 4 };
-	call.key = (struct cr_str){ (const char *)&slow->gate, sizeof slow->gate };
-	slow->listed = cr_route(thread, slow->s->service, &call, &ticket);
-	cr_end(thread, &ticket, CR_OK, 1);
-	cr_thread_free(thread);
-	return NULL;
-}
-
-static void slow_start(struct slow_call *slow, struct scene *s)
-{
-	*slow = (struct slow_call){ .s = s };
-	cr_assert_eq(pthread_create(&slow->thread, NULL, call_slowly, slow), 0);
-	while (atomic_load(&slow->gate.n_inside) == 0)
-		sched_yield();
-}
-
-static void slow_end(struct slow_call *slow)
-{
-	atomic_store(&slow->gate.may_go, 1);
-	pthread_join(slow->thread, NULL);
+	slow_call_end(slow);
 	cr_expect_eq(slow->listed, 2);
 }
 
@@ -180,9 +146,9 @@ Test(lifecycle, a_world_lives_while_a_thread_is_in_its_router_and_not_longer)
 	scene_open(&s, 2);
 	scene_attach(&s);
 	scene_swap(&s, &r, 11);
-	slow_start(&first, &s);
+	slow_call_begin(&first, &s);
 	scene_swap(&s, &r, 12);
-	slow_start(&second, &s);
+	slow_call_begin(&second, &s);
 	scene_swap(&s, &r, 13);
 	for (int i = 0; i < 50; i++)
 		scene_publish(&s); /* the worlds between are freed, those two are not */
@@ -190,13 +156,13 @@ Test(lifecycle, a_world_lives_while_a_thread_is_in_its_router_and_not_longer)
 	cr_expect_eq(atomic_load(&own_slot(&s)->generation), 53);
 	cr_expect_eq(atomic_load(&own_slot(&s)->oldest), 1);
 	expect_call(&s, "ms1 ms2", CR_ROUTER_DECIDED, CR_REASON_NONE);
-	slow_end(&first);
+	end_listed(&first);
 	cr_expect_eq(cr_refresh(s.cr), 0);
 	expect_reports(&r, 3, 1);
 	cr_expect_eq(count_mappings("probe.11.so"), 0);
 	cr_expect_gt(count_mappings("probe.12.so"), 0);
 	cr_expect_eq(atomic_load(&own_slot(&s)->oldest), 2);
-	slow_end(&second);
+	end_listed(&second);
 	cr_expect_eq(cr_refresh(s.cr), 0);
 	expect_reports(&r, 3, 2);
 	cr_expect_eq(atomic_load(&own_slot(&s)->oldest), 53);
@@ -215,9 +181,9 @@ Test(lifecycle, detaching_lets_go_of_worlds_that_were_replaced_too)
 	scene_open(&s, 2);
 	scene_attach(&s);
 	scene_swap(&s, &r, 11);
-	slow_start(&slow, &s);
+	slow_call_begin(&slow, &s);
 	scene_swap(&s, &r, 12);
-	slow_end(&slow);
+	end_listed(&slow);
 	expect_reports(&r, 2, 0);
 	scene_detach(&s);
 	expect_reports(&r, 2, 2);

@@ -3,25 +3,15 @@
 #include "lives.h"
 
 #include "health_log.h"
+#include "kept_log.h"
 #include "lives_scene.h"
-#include "log.h"
 
 static struct lives_scene scene;
-static char logged[4096];
-
-static void keep_line(void *arg, enum cr_level level, const char *line)
-{
-	(void)arg;
-	(void)level;
-	(void)strncat(logged, line, sizeof logged - strlen(logged) - 1);
-	(void)strncat(logged, "\n", sizeof logged - strlen(logged) - 1);
-}
 
 static void begin(void)
 {
 	scene_open(&scene, 3);
-	logged[0] = '\0';
-	log_to(keep_line, NULL, CR_INFO);
+	keep_log(CR_INFO);
 }
 
 static void end(void)

@@ -1,11 +1,9 @@
 /* test_route_prepare.c - what routers prepare for their views: when they are asked, what is shared,
  * and that all of it is released once, before the router is closed. */
 #include <fcntl.h>
-#include <pthread.h>
-#include <sched.h>
 
 #include "other_process.h"
-#include "plugins/prepares.h"
+#include "slow_call.h"
 
 TestSuite(route_prepare, .timeout = 100);
 
@@ -228,43 +226,9 @@ Test(route_prepare, a_failure_is_told_once_and_the_router_is_asked_all_the_same)
 
 /*** Threads, forks, quarantine ***/
 
-/** A thread whose call stays in route() until the gate opens. */
-struct slow_call {
-	struct desk *d;
-	struct prepares_gate gate;
-	pthread_t thread;
-	int listed;
-};
-
-static void *call_slowly(void *arg)
+static void end_listed(struct slow_call *slow)
 {
-	struct slow_call *slow = arg;
-	struct scene *s = &slow->d->s;
-	struct cr_thread *thread = cr_thread_new(s->cr);
-	struct cr_call call = s->call;
-	struct cr_ticket ticket;
-
-	call.method = (struct cr_str){ "wait", 4 };
-	call.key = (struct cr_str){ (const char *)&slow->gate, sizeof slow->gate };
-	cr_route(thread, s->service, &call, &ticket);
-	slow->listed = ticket.decided == CR_ROUTER_DECIDED ? (int)ticket.n : -1;
-	cr_end(thread, &ticket, CR_OK, 1);
-	cr_thread_free(thread);
-	return NULL;
-}
-
-static void slow_start(struct slow_call *slow, struct desk *d)
-{
-	*slow = (struct slow_call){ .d = d };
-	cr_assert_eq(pthread_create(&slow->thread, NULL, call_slowly, slow), 0);
-	while (atomic_load(&slow->gate.n_inside) == 0)
-		sched_yield();
-}
-
-static void slow_end(struct slow_call *slow)
-{
-	atomic_store(&slow->gate.may_go, 1);
-	pthread_join(slow->thread, NULL);
+	slow_call_end(slow);
 	cr_expect_eq(slow->listed, 3);
 }
 
@@ -276,19 +240,19 @@ Test(route_prepare, what_a_thread_is_routing_with_stays_and_other_views_are_rele
 	desk_open(&d, "share");
 	scene_attach(&d.s);
 	scene_publish(&d.s);
-	slow_start(&first, &d);
+	slow_call_begin(&first, &d.s);
 	publish_weight(&d, 2);
-	slow_start(&second, &d);
+	slow_call_begin(&second, &d.s);
 	publish_weight(&d, 3);
 	publish_weight(&d, 4);
 	expect_asked(&d, "oppppr"); /* the third is gone; two are in use */
-	slow_end(&second);
+	end_listed(&second);
 	cr_refresh(d.s.cr);
 	expect_asked(&d, "r");
 	d.s.orders->router = says(&d.s, "say=all\n");
 	scene_publish(&d.s);
 	expect_asked(&d, "r"); /* the instance lives on for the first thread */
-	slow_end(&first);
+	end_listed(&first);
 	cr_refresh(d.s.cr);
 	expect_asked(&d, "rc");
 	desk_close(&d, "");
@@ -303,11 +267,11 @@ Test(route_prepare, a_view_after_a_failure_is_prepared_from_nothing)
 	desk_open(&d, "fail");
 	scene_attach(&d.s);
 	publish_weight(&d, 2);
-	slow_start(&slow, &d);
+	slow_call_begin(&slow, &d.s);
 	publish_weight(&d, 1);
 	publish_weight(&d, 2);
 	expect_asked(&d, "opbp");
-	slow_end(&slow);
+	end_listed(&slow);
 	desk_close(&d, "rrc");
 }
 

@@ -1,25 +1,15 @@
 /* test_warnings.c - when a herd and a full cluster are warned of, and when not. */
 #include "warnings.h"
 
-#include "log.h"
+#include "kept_log.h"
 #include "report_fixture.h"
 
 static struct warnings *warnings;
-static char logged[4096];
-
-static void keep_line(void *arg, enum cr_level level, const char *line)
-{
-	(void)arg;
-	(void)level;
-	(void)strncat(logged, line, sizeof logged - strlen(logged) - 1);
-	(void)strncat(logged, "\n", sizeof logged - strlen(logged) - 1);
-}
 
 static void begin(void)
 {
 	set_up();
-	logged[0] = '\0';
-	log_to(keep_line, NULL, CR_WARN);
+	keep_log(CR_WARN);
 	warnings = warnings_new();
 	cr_assert_not_null(warnings);
 }

@@ -1,7 +1,7 @@
 /*
  * source.h - the source language: one description of where figures stand (transport, requests, what
  * success is, rows, keys, fields) and one way to read an answer by it. Knows no network: a
- * collector sends the requests and hands over what came; callrouterctl hands over a file.
+ * collector sends the requests and hands over what came; callrouterd's probe, what a file holds.
  *
  *	source_parse(json, &source, on_fault, user);        once: all faults at once
  *	sample = source_sample_new(source);                 each poll

@@ -1,13 +1,13 @@
 /* prepares.c - a router that prepares as its options say, counts what it made, and never routes
  * with what was released: for the tests of prepare() and release(). */
-#include "prepares.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <callrouter/order.h>
+
+#include "gate.h"
 
 #define ALIVE 0x616c697665212121ull
 
@@ -145,13 +145,6 @@ static void release(const void *arg, void *prepared)
 	report(self, 'r');
 }
 
-static void wait_at(struct prepares_gate *gate)
-{
-	atomic_fetch_add(&gate->n_inside, 1);
-	while (atomic_load(&gate->may_go) == 0)
-		continue;
-}
-
 static int route(const void *arg, const struct cr_view *view, const struct cr_call *call,
 		 uint16_t *order, size_t n)
 {
@@ -159,7 +152,7 @@ static int route(const void *arg, const struct cr_view *view, const struct cr_ca
 	const struct made *made = view->prepared;
 
 	if (call->method.len == 4 && memcmp(call->method.ptr, "wait", 4) == 0)
-		wait_at((struct prepares_gate *)(uintptr_t)call->key.ptr);
+		gate_wait((struct gate *)(uintptr_t)call->key.ptr);
 	if (made == NULL && self->how == CRASH_WITHOUT)
 		abort();
 	if (made == NULL)

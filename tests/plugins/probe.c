@@ -9,6 +9,8 @@
 
 #include <callrouter/order.h>
 
+#include "gate.h"
+
 static const char *const needs[] = { "free_bytes", NULL };
 static const char *const wants[] = { "busy_ratio", "nobody_has_this", NULL };
 static const char *const columns[] = { "probe_one", "probe_two", NULL };
@@ -40,14 +42,6 @@ static void close_probe(void *self)
 {
 	report(self, 'c');
 	free(self);
-}
-
-static void wait_at(struct probe_gate *gate)
-{
-	atomic_fetch_add(&gate->n_inside, 1);
-	while (atomic_load(&gate->may_go) == 0)
-		continue;
-	atomic_fetch_sub(&gate->n_inside, 1);
 }
 
 static void look(const struct cr_view *view, struct probe_look *seen, const uint16_t *order,
@@ -87,7 +81,7 @@ static int route(const void *self, const struct cr_view *view, const struct cr_c
 {
 	(void)self;
 	if (is_method(call, "wait"))
-		wait_at((struct probe_gate *)(uintptr_t)call->key.ptr);
+		gate_wait((struct gate *)(uintptr_t)call->key.ptr);
 	else if (is_method(call, "look"))
 		look(view, (struct probe_look *)(uintptr_t)call->key.ptr, order, n);
 	else if (is_method(call, "die"))

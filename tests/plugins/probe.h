@@ -2,16 +2,10 @@
 #ifndef CR_TESTS_PROBE_H
 #define CR_TESTS_PROBE_H
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define PROBE_ROWS 8
-
-/** call->method "wait": route() says that it is in, and stays until it may go. */
-struct probe_gate {
-	_Atomic int n_inside, may_go;
-};
 
 /** call->method "look": what route() sees. */
 struct probe_look {
