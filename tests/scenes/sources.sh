@@ -145,7 +145,7 @@ tries 0 wls --replay "$data/weblogic_domain.snmprec"
 shown "answer to all requests: $(wc -c <"$data/weblogic_domain.snmprec") bytes"
 grep -Eq '^  jvm_heap_free_bytes +[0-9]+ bytes .* found$' "$SCENE/out" || scene_fail "no free heap of all: $(cat "$SCENE/out")"
 grep -Eq '^  running +1 +found$' "$SCENE/out" || scene_fail "no state: $(cat "$SCENE/out")"
-for walk in weblogic_domain.snmprec bea_recorded_for_snmpsim.snmpwalk snmpwalk_bea_pass_persist_v2c.txt; do
+for walk in weblogic_domain.snmprec weblogic_walk.txt; do
 	tries 0 wls --replay "$data/$walk"
 	shown "jvm_heap_free_bytes 314572800 bytes (300.0 MiB) found"  # ms1
 	shown "jvm_heap_free_bytes 3221225472 bytes (3.0 GiB) found"   # ms2
