@@ -2,6 +2,7 @@
  * http.c - the collector "http": sends the requests of a source over HTTP and HTTPS with libcurl's
  * multi interface, whose sockets are watched by one epoll descriptor.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,7 @@ static void poll_stop(struct poll *poll)
 	struct web *web = poll->web;
 
 	if (poll->list == &web->running) {
+		assert(poll->transfer != NULL); /* what is running has one */
 		http_loop_remove(poll->shard, poll->transfer->easy);
 		web->n_running--;
 		web->n_running_slow -= poll->is_slow;

@@ -43,7 +43,7 @@ void http_page_fini(struct http_page *page);
 
 /** Transfers that nobody uses; zeroed at first. */
 struct http_spares {
-	SLIST_HEAD(, http_transfer) list;
+	SLIST_HEAD(http_transfers, http_transfer) list;
 	size_t n;
 };
 
