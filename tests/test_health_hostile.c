@@ -3,7 +3,7 @@
  * good. ./run asan looks for undefined behaviour meanwhile. */
 #include "health_scene.h"
 
-TestSuite(hostile, .timeout = 200);
+TestSuite(wild_bytes, .timeout = 200);
 TestSuite(times, .timeout = 100);
 TestSuite(dry, .timeout = 100);
 TestSuite(leases, .timeout = 100);
@@ -121,7 +121,7 @@ static void scene_of_router(struct scene *s, const char *router)
 
 /*** Any bytes ***/
 
-Test(hostile, whatever_stands_in_the_lines_calls_are_routed_and_ended_at_any_time)
+Test(wild_bytes, whatever_stands_in_the_lines_calls_are_routed_and_ended_at_any_time)
 {
 	for (size_t r = 0; r < sizeof routers / sizeof *routers; r++) {
 		struct scene s;
@@ -140,7 +140,7 @@ Test(hostile, whatever_stands_in_the_lines_calls_are_routed_and_ended_at_any_tim
 	}
 }
 
-Test(hostile, whatever_stands_in_a_line_a_check_and_the_operator_bring_it_back)
+Test(wild_bytes, whatever_stands_in_a_line_a_check_and_the_operator_bring_it_back)
 {
 	struct scene s;
 
@@ -162,7 +162,7 @@ Test(hostile, whatever_stands_in_a_line_a_check_and_the_operator_bring_it_back)
 }
 
 /* Failures are counted, whenever the file says that the server came up. */
-Test(hostile, no_start_of_a_server_keeps_its_failures_from_counting_for_ever)
+Test(wild_bytes, no_start_of_a_server_keeps_its_failures_from_counting_for_ever)
 {
 	for (size_t k = 0; k < PATTERNS; k++) {
 		struct scene s;
@@ -178,7 +178,7 @@ Test(hostile, no_start_of_a_server_keeps_its_failures_from_counting_for_ever)
 	}
 }
 
-Test(hostile, a_number_of_troubles_hides_nothing_from_a_new_state)
+Test(wild_bytes, a_number_of_troubles_hides_nothing_from_a_new_state)
 {
 	for (size_t k = 0; k < PATTERNS; k++) {
 		struct scene s;
@@ -193,7 +193,7 @@ Test(hostile, a_number_of_troubles_hides_nothing_from_a_new_state)
 	}
 }
 
-Test(hostile, a_lease_that_no_trial_has_is_over)
+Test(wild_bytes, a_lease_that_no_trial_has_is_over)
 {
 	struct scene s;
 
