@@ -218,6 +218,7 @@ static int replay(struct attempt *attempt)
 	struct source_answer answer = { .url = attempt->options->replay };
 	char *bytes = read_file(attempt->options->replay, &answer.len);
 
+	assert(attempt->language != NULL); /* else nobody could read the file */
 	if (bytes == NULL)
 		return EXIT_FAILURE;
 	answer.bytes = bytes;

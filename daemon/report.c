@@ -188,9 +188,10 @@ static json_t *reject_counts(const uint64_t *count)
 {
 	json_t *rejected = json_object();
 
-	for (size_t i = 0; i < SERVERS_REJECTS; i++)
-		if (count[i] != 0 && json_object_set_new(rejected, servers_reject_word(i),
-							 json_integer((json_int_t)count[i])) < 0) {
+	for (unsigned i = 0; i < SERVERS_REJECTS; i++)
+		if (count[i] != 0 &&
+		    json_object_set_new(rejected, servers_reject_word((enum servers_reject)i),
+					json_integer((json_int_t)count[i])) < 0) {
 			json_decref(rejected);
 			return NULL;
 		}

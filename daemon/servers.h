@@ -100,7 +100,7 @@ int servers_put_from(struct servers *servers, const char *source, const char *se
  * servers_reject_word(), any other is SERVERS_OTHER; text: one line, or NULL. Returns 0 or -ENOENT
  * or -EINVAL as servers_put(). [any]
  */
-int servers_reject(struct servers *servers, const char *source, const char *server, int metric,
+int servers_reject(struct servers *servers, const char *source, const char *name, int metric,
 		   const char *word, const char *text);
 
 /** A poll ended: error NULL: well. [any] */

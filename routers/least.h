@@ -40,19 +40,19 @@ static inline uint64_t read_load(const struct least *self, const struct cr_view 
 }
 
 /*
- * The least load for its weight from place on: calls / weight, multiplied crosswise. Not
+ * The least load for its weight: calls / weight, multiplied crosswise. Not
  * (calls + 1) / weight, which has no equals and starves the light servers while there is little to
  * do. Of equals each has the chance of its weight: one that is met takes the place with
  * probability weight / (weights of the equals so far).
  */
 static inline size_t find_least_for_weight(const struct least *self, const struct cr_view *view,
 					   const struct cr_call *call, const uint16_t *order,
-					   size_t n, size_t place, uint64_t *state)
+					   size_t n, uint64_t *state)
 {
 	uint64_t least = 0, least_weight = 0, equals = 0;
-	size_t best = place;
+	size_t best = 0;
 
-	for (size_t i = place; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const uint64_t weight = view->weight[order[i]];
 		const uint64_t load = read_load(self, view, order[i], call->now_ns);
 		const uint64_t mine = load * least_weight, its = least * weight;
@@ -67,7 +67,7 @@ static inline size_t find_least_for_weight(const struct least *self, const struc
 		best = i;
 	}
 	if (least_weight == 0) /* nobody weighs anything: anybody */
-		best = place + cr_below(cr_draw(state), (uint32_t)(n - place));
+		best = cr_below(cr_draw(state), (uint32_t)n);
 	return best;
 }
 

@@ -1,17 +1,17 @@
 /* least_connections.c - each call goes to the server with the fewest calls in progress. */
 #include "least.h"
 
-/* The least loaded from place on. Of equals each has the same chance: the k-th that is met takes
+/* The least loaded. Of equals each has the same chance: the k-th that is met takes
  * the place with probability 1/k. */
 static size_t find_least(const struct least *self, const struct cr_view *view,
-			 const struct cr_call *call, const uint16_t *order, size_t n, size_t place,
+			 const struct cr_call *call, const uint16_t *order, size_t n,
 			 uint64_t *state)
 {
 	uint64_t least = UINT64_MAX;
 	uint32_t equals = 0;
-	size_t best = place;
+	size_t best = 0;
 
-	for (size_t i = place; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const uint64_t load = read_load(self, view, order[i], call->now_ns);
 
 		if (load > least)
@@ -30,7 +30,8 @@ static int route(const void *self, const struct cr_view *view, const struct cr_c
 	uint64_t state = call->random;
 
 	for (size_t place = 0; place < PLACES && place + 1 < n; place++)
-		swap(order, place, find_least(self, view, call, order, n, place, &state));
+		swap(order, place,
+		     place + find_least(self, view, call, order + place, n - place, &state));
 	return (int)n;
 }
 

@@ -9,7 +9,8 @@ static int route(const void *self, const struct cr_view *view, const struct cr_c
 
 	for (size_t place = 0; place < PLACES && place + 1 < n; place++)
 		swap(order, place,
-		     find_least_for_weight(self, view, call, order, n, place, &state));
+		     place + find_least_for_weight(self, view, call, order + place, n - place,
+						   &state));
 	return (int)n;
 }
 

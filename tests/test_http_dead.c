@@ -175,7 +175,7 @@ Test(http_dead, asks_one_server_no_more_than_64_questions_at_a_time)
 		cr_expect_eq(collector_host_last(host, i)->state, COLLECTOR_GOOD, "%d: %s", i,
 			     collector_host_last(host, i)->text);
 	cr_expect_eq(fake_http_requests(web), TARGETS);
-	cr_expect_leq(fake_http_connections(web), 64, "%u", fake_http_connections(web));
+	cr_expect_leq(fake_http_connections(web), 64, "%zu", fake_http_connections(web));
 }
 
 Test(http_dead, starts_those_first_that_were_not_slow)

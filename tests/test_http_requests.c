@@ -313,7 +313,7 @@ Test(http_requests, asks_each_target_for_its_own_page_with_a_handle_that_served_
 	open_host(settings);
 	first = collector_host_add(host, "ms1", fake_http_url(web), false);
 	second = collector_host_add(host, "ms2", fake_http_url(other), false);
-	for (int round = 1; round <= 2; round++) {
+	for (size_t round = 1; round <= 2; round++) {
 		cr_assert_eq(collector_host_poll(host, 5000 * CH_MS, 20000 * CH_MS), 0);
 		expect_failed(collector_host_last(host, first), CR_REPLY, "404");
 		expect_failed(collector_host_last(host, second), CR_REPLY, "404");

@@ -96,7 +96,8 @@ Test(report_lists, shows_what_keeps_a_server_from_calls_and_for_how_long)
 Test(report_lists, a_server_that_can_never_be_out_is_not_called_down)
 {
 	/* failures: 0, and it fails all the time */
-	line_of(MS3)->failures = line_of(MS3)->consecutive = 1000;
+	line_of(MS3)->failures = 1000;
+	line_of(MS3)->consecutive = 1000;
 	cr_expect_str_eq(health_of(3), "\"up\" null 1000 null null");
 }
 

@@ -232,8 +232,8 @@ Test(hostile, pages_for_people)
 		"<!DOCTYPE html><html/>",
 		"\n <HTML><body/></HTML>",
 		"\xef\xbb\xbf<!doctype HTML>",
-		"<html xmlns='http://www.w3.org/1999/xhtml'><form "
-		"action='j_security_check'/></html>",
+		("<html xmlns='http://www.w3.org/1999/xhtml'>"
+		 "<form action='j_security_check'/></html>"),
 	};
 	static const char *const formats[] = { json, xml, series };
 

@@ -299,7 +299,8 @@ Test(truth, calls_a_sample_partial_if_not_all_requests_are_answered)
 		"{\"measurements\":[{\"statistic\":\"VALUE\",\"value\":1}]}",
 		"{\"measurements\":[{\"statistic\":\"VALUE\",\"value\":2}]}"
 	};
-	static const char *const one[] = { both[0], NULL }, *const none[] = { NULL, NULL };
+	static const char *const none[] = { NULL, NULL };
+	const char *const one[] = { both[0], NULL };
 
 	bench_begin("actuator", NULL);
 	cr_expect_eq(bench_answer("ms1", 2, both), 0);
