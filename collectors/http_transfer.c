@@ -252,7 +252,8 @@ void http_page_fini(struct http_page *page)
 	curl_free(page->url);
 	free(page->payload);
 	free(page->endpoint);
-	*page = (struct http_page){ 0 };
+	page->headers = page->connect_to = NULL;
+	page->url = page->payload = page->endpoint = NULL;
 }
 
 /* Headers and body, with the server's name in them. */

@@ -39,8 +39,9 @@ static struct seats *publisher_seats(const struct publisher *publisher)
 }
 
 /* The newest image is the base of the next one. */
-static struct image_header *publisher_build(struct publisher *publisher, uint32_t *instance,
-					    uint64_t *seq)
+static struct image_header *publisher_build(
+	struct publisher *publisher, uint32_t *instance,
+	uint64_t *seq) /* NOLINT(readability-non-const-parameter): assemble() writes it */
 {
 	const bool from_asked = publisher->asked != NULL;
 	const struct assemble in = {
