@@ -2,9 +2,6 @@
 #include "snmp_link.h"
 
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -16,8 +13,7 @@
 struct wire {
 	struct snmp_link *link;
 	/* Where unconnected datagrams go: */
-	struct sockaddr_storage to;
-	socklen_t to_len; /* 0: the socket is connected */
+	union resolve_address to; /* AF_UNSPEC: the socket is connected */
 };
 
 void snmp_link_prepare(void)
@@ -33,91 +29,6 @@ void snmp_link_prepare(void)
 	snmp_disable_log();
 	snmp_enable_calllog();
 	init_snmp("callrouter");
-}
-
-/* getaddrinfo() takes 70000 for 4464. */
-static bool is_port(const char *text)
-{
-	const size_t len = strspn(text, "0123456789");
-
-	return len > 0 && len <= 5 && text[len] == '\0' && strtol(text, NULL, 10) >= 1 &&
-	       strtol(text, NULL, 10) <= UINT16_MAX;
-}
-
-/* Cut "udp:HOST:PORT" in place into host and port. */
-static int split_endpoint(char *endpoint, bool *is_stream, int *family, char **host, char **port)
-{
-	static const struct {
-		const char *prefix;
-		bool is_stream;
-		int family;
-	} kinds[] = {
-		{ "udp:", false, AF_UNSPEC },
-		{ "udp6:", false, AF_INET6 },
-		{ "tcp:", true, AF_UNSPEC },
-		{ "tcp6:", true, AF_INET6 },
-	};
-	char *end;
-
-	*is_stream = false;
-	*family = AF_UNSPEC;
-	*port = NULL;
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (strncmp(endpoint, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) {
-			endpoint += strlen(kinds[i].prefix);
-			*is_stream = kinds[i].is_stream;
-			*family = kinds[i].family;
-			break;
-		}
-	*host = endpoint;
-	end = strchr(endpoint, ':');
-	if (*endpoint == '[') {
-		++*host;
-		end = strchr(endpoint, ']');
-		if (end == NULL || (end[1] != ':' && end[1] != '\0'))
-			return -EINVAL;
-		*end++ = '\0';
-	} else if (end != NULL && strchr(end + 1, ':') != NULL) {
-		return -EINVAL; /* an IPv6 address without brackets: which part is the port? */
-	}
-	if (end != NULL && *end == ':') {
-		*end = '\0';
-		*port = end + 1;
-	}
-	return **host != '\0' && (*port == NULL || is_port(*port)) ? 0 : -EINVAL;
-}
-
-int snmp_link_resolve(struct snmp_link *link, const char *endpoint, char *text, size_t text_len)
-{
-	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV }, *found;
-	char copy[320], *host, *port;
-	int code;
-
-	if (strlen(endpoint) >= sizeof copy)
-		code = -EINVAL;
-	else
-		code = split_endpoint(memcpy(copy, endpoint, strlen(endpoint) + 1),
-				      &link->is_stream, &hints.ai_family, &host, &port);
-	if (code < 0) {
-		(void)snprintf(text, text_len, "target \"%s\": write " SNMP_ENDPOINT_FORMS,
-			       endpoint);
-		return code;
-	}
-	hints.ai_socktype = link->is_stream ? SOCK_STREAM : SOCK_DGRAM;
-	code = getaddrinfo(host, port != NULL ? port : "161", &hints, &found);
-	if (code == EAI_NONAME) {
-		hints.ai_flags = AI_NUMERICSERV;
-		code = getaddrinfo(host, port != NULL ? port : "161", &hints, &found);
-	}
-	if (code != 0) {
-		(void)snprintf(text, text_len, "host \"%s\", port \"%s\": %s", host,
-			       port != NULL ? port : "161", gai_strerror(code));
-		return -EHOSTUNREACH;
-	}
-	memcpy(&link->address, found->ai_addr, found->ai_addrlen);
-	link->address_len = found->ai_addrlen;
-	freeaddrinfo(found);
-	return 0;
 }
 
 static void remember(struct snmp_link *link, uint32_t id)
@@ -155,15 +66,15 @@ static int wire_receive(netsnmp_transport *transport, void *buf, int size, void 
 	return (int)got;
 }
 
-static ssize_t send_bytes(int fd, const void *buf, size_t size, const struct sockaddr_storage *to,
-			  socklen_t to_len)
+/* to: NULL, if the socket is connected. */
+static ssize_t send_bytes(int fd, const void *buf, size_t size, const union resolve_address *to)
 {
 	ssize_t sent = -1;
 
 	/* The first try may only fetch the error that an older datagram has met. */
 	for (int tries = 0; tries < 2 && sent < 0; tries++) {
 		sent = sendto(fd, buf, size, MSG_DONTWAIT | MSG_NOSIGNAL,
-			      to_len > 0 ? (const struct sockaddr *)to : NULL, to_len);
+			      to != NULL ? &to->any : NULL, to != NULL ? resolve_len(to) : 0);
 		if (sent < 0 && errno != ECONNREFUSED && errno != EINTR)
 			break;
 	}
@@ -181,7 +92,8 @@ static int wire_send(netsnmp_transport *transport, const void *buf, int size, vo
 
 	(void)opaque;
 	(void)len;
-	return (int)send_bytes(transport->sock, buf, (size_t)size, &wire->to, wire->to_len);
+	return (int)send_bytes(transport->sock, buf, (size_t)size,
+			       wire->to.any.sa_family != AF_UNSPEC ? &wire->to : NULL);
 }
 
 static int wire_close(netsnmp_transport *transport)
@@ -204,10 +116,8 @@ static netsnmp_transport *wire_new(struct snmp_link *link, bool is_connected)
 		return NULL;
 	}
 	wire->link = link;
-	if (!is_connected) {
+	if (!is_connected)
 		wire->to = link->address;
-		wire->to_len = link->address_len;
-	}
 	transport->data = wire;
 	transport->data_length = (int)sizeof *wire;
 	transport->domain = netsnmpUDPDomain;
@@ -235,14 +145,13 @@ static int ignore(int op, netsnmp_session *session, int id, netsnmp_pdu *pdu, vo
 static int open_socket(struct snmp_link *link, bool is_connected)
 {
 	const int type = link->is_stream ? SOCK_STREAM : SOCK_DGRAM;
-	const int fd = socket(link->address.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	const int fd = socket(link->address.any.sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int code;
 
 	link->is_connecting = false;
 	if (fd < 0)
 		return -errno;
-	if (!is_connected ||
-	    connect(fd, (const struct sockaddr *)&link->address, link->address_len) == 0)
+	if (!is_connected || connect(fd, &link->address.any, resolve_len(&link->address)) == 0)
 		return fd;
 	if (errno == EINPROGRESS) {
 		link->is_connecting = true;
@@ -286,10 +195,13 @@ static int open_session(struct snmp_link *link)
 	return -ENOMEM;
 }
 
-int snmp_link_open(struct snmp_link *link, const struct snmp_access *access)
+int snmp_link_open(struct snmp_link *link, const struct snmp_place *place,
+		   const struct snmp_access *access)
 {
 	int fd, code = 0;
 
+	link->address = place->address;
+	link->is_stream = place->is_stream;
 	link->access = access;
 	fd = open_socket(link, is_connected(link));
 	if (fd < 0)
@@ -360,8 +272,7 @@ int snmp_link_discover(struct snmp_link *link)
 	const size_t len = snmp_report_ask(question, id);
 
 	remember(link, id);
-	if (send_bytes(link->fd, question, len, &link->address,
-		       is_connected(link) ? 0 : link->address_len) < 0)
+	if (send_bytes(link->fd, question, len, is_connected(link) ? NULL : &link->address) < 0)
 		return -errno;
 	return 0;
 }
