@@ -416,10 +416,13 @@ enum snmp_verdict snmp_agent_event(struct snmp_agent *agent, netsnmp_large_fd_se
 /*** Time ***/
 
 /* Addresses that are tried after this one if it stays silent. One that has answered before is asked
- * again first: the message may have got lost. */
+ * again: the message may have got lost. Every second poll in vain is one address's alone, each in
+ * turn: it may need all of the time. */
 static unsigned int others(const struct snmp_agent *agent)
 {
-	return agent->poll->is_heard || agent->is_proven ? 0 : snmp_place_left(&agent->place);
+	if (agent->poll->is_heard || agent->is_proven || agent->n_silent % 2 != 0)
+		return 0;
+	return snmp_place_left(&agent->place);
 }
 
 /* When the message is sent once more, or to another address: the time up to the deadline is shared

@@ -156,6 +156,9 @@ Test(resolve, each_kind_of_failure_has_its_own_sentence)
 	six = resolver_join(resolver, "four.test", AF_INET6);
 	cr_expect_eq(await(six), -ENOENT);
 	cr_expect_str_eq(text, "host four.test has no IPv6 address");
+	fake_names_set("nowhere.test", "");
+	cr_expect_eq(await(join("nowhere.test")), -ENOENT);
+	cr_expect_str_eq(text, "host nowhere.test has no address that this machine can use");
 	fake_names_fail(true);
 	cr_expect_eq(await(join("other.test")), -ENOENT);
 	cr_expect_str_eq(text, "name other.test cannot be resolved: no name server answers");

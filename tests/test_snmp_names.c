@@ -342,6 +342,21 @@ Test(snmp_names, of_version_3_with_a_silent_address_are_asked_at_the_next_one)
 	cr_expect_eq(fake_snmp_requests(second), 1);
 }
 
+/* A share of the time is not enough for it: some polls are one address's alone. */
+Test(snmp_names, of_a_slow_agent_are_found_beside_a_silent_address)
+{
+	begin_agent();
+	begin_second(FAKE_SILENT, "127.0.0.2");
+	fake_snmp_delay(fake, 300);
+	fake_names_set("a.test", "127.0.0.2 127.0.0.1");
+	open_with(JVM, "retries=0", NULL);
+	target = add("udp", "a.test");
+	for (int i = 0; i < 8 && poll_for(450)->state != COLLECTOR_GOOD; i++)
+		;
+	cr_expect_eq(collector_host_last(host, target)->state, COLLECTOR_GOOD);
+	cr_expect_eq(poll_for(450)->state, COLLECTOR_GOOD, "and it is known from then on");
+}
+
 /* Two addresses may be two agents: no half of a poll from each. */
 Test(snmp_names, do_not_change_the_agent_in_the_middle_of_a_poll)
 {

@@ -418,8 +418,11 @@ static void explain(const struct resolver_name *name, char *text, size_t len)
 		break;
 	case EAI_NODATA:
 	case EAI_ADDRFAMILY:
-		(void)snprintf(text, len, "host %.100s has no %saddress", name->host,
-			       name->family == AF_INET6 ? "IPv6 " : "");
+		(void)snprintf(text, len,
+			       name->family == AF_INET6
+				       ? "host %.100s has no IPv6 address"
+				       : "host %.100s has no address that this machine can use",
+			       name->host);
 		break;
 	case EAI_AGAIN:
 		(void)snprintf(text, len, "name %.100s cannot be resolved: no name server answers",
