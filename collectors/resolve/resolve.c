@@ -338,6 +338,18 @@ static struct name_bucket *bucket_of(struct resolver *resolver, const char *host
 	return &resolver->bucket[cr_hash64(host, len) % BUCKETS];
 }
 
+static struct resolver_name *find(const struct name_bucket *bucket, const char *host, size_t len,
+				  int family)
+{
+	struct resolver_name *name;
+
+	LIST_FOREACH(name, bucket, in_bucket)
+	if (name->family == family && strncmp(name->host, host, len) == 0 &&
+	    name->host[len] == '\0')
+		return name;
+	return NULL;
+}
+
 struct resolver_name *resolver_join(struct resolver *resolver, const char *host, int family)
 {
 	struct name_bucket *bucket;
@@ -347,10 +359,7 @@ struct resolver_name *resolver_join(struct resolver *resolver, const char *host,
 	host = bare_host(host, &len);
 	bucket = bucket_of(resolver, host, len);
 	pthread_mutex_lock(&resolver->lock);
-	LIST_FOREACH(name, bucket, in_bucket)
-	if (name->family == family && strncmp(name->host, host, len) == 0 &&
-	    name->host[len] == '\0')
-		break;
+	name = find(bucket, host, len, family);
 	if (name == NULL) {
 		name = calloc(1, sizeof *name + len + 1);
 		if (name == NULL)
