@@ -433,7 +433,7 @@ Test(snmp_names, of_10000_targets_are_looked_up_once_each)
 	cr_assert_eq(collector_host_poll(host, 1000 * CH_MS, 20000 * CH_MS), 0);
 	for (int i = 0; i < TARGETS; i++)
 		cr_assert_eq(collector_host_last(host, i)->why, CR_TIMEOUT);
-	cr_expect_eq(fake_names_lookups(NULL), 1);
+	cr_expect_leq(fake_names_lookups(NULL), NAMES);
 	fake_names_hold(NULL, false);
 	cr_assert_eq(collector_host_poll(host, 40000 * CH_MS, 50000 * CH_MS), 0);
 	for (int i = 0; i < TARGETS; i++)
