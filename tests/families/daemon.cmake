@@ -43,7 +43,7 @@ scene_test(ctl)
 scene_test(collectors200 HEAVY)
 
 # Names of hosts; also for the SNMP collector, see snmp.cmake.
-set(resolve collectors/resolve/resolve.c core/err.c)
+set(resolve collectors/resolve/resolve.c collectors/resolve/resolve_address.c core/err.c)
 unit_test(resolve SOURCES tests/lab/fake_names.c ${resolve})
 stress_test(resolve SOURCES tests/lab/fake_names.c ${resolve})
 
