@@ -21,6 +21,7 @@ static void add_value(struct ctl_table *table, const char *name, double value)
 static void add_metric(struct ctl_table *table, const char *name, const json_t *metric)
 {
 	const bool is_fresh = json_is_true(json_object_get(metric, "fresh"));
+	const char *how = json_string_value(json_object_get(metric, "derived"));
 	char text[32];
 
 	ctl_table_add(table, CTL_PLAIN, name);
@@ -31,13 +32,16 @@ static void add_metric(struct ctl_table *table, const char *name, const json_t *
 		      metric == NULL ? "absent"
 		      : is_fresh     ? "fresh"
 				     : "stale");
+	ctl_table_add(table, CTL_PLAIN, metric == NULL ? "-" : how != NULL ? how : "measured");
 }
 
 static int print_metrics(const json_t *server, bool is_coloured)
 {
-	static const struct ctl_column columns[] = {
-		{ "METRIC", false }, { "VALUE", true }, { "AGE", true }, { "STATE", false }
-	};
+	static const struct ctl_column columns[] = { { "METRIC", false },
+						     { "VALUE", true },
+						     { "AGE", true },
+						     { "STATE", false },
+						     { "HOW", false } };
 	struct ctl_table *table = ctl_table_new(columns, sizeof columns / sizeof *columns);
 	const json_t *absent = json_object_get(server, "absent");
 	const char *name;

@@ -118,6 +118,21 @@ static int64_t strictest_stale_after_ns(const struct config *config, size_t serv
 	return least_ns != INT64_MAX ? least_ns : 10 * CLOCK_S;
 }
 
+/* With how it follows from others, if it does. */
+static json_t *server_metric(const struct report_source *source, const struct servers_entry *entry,
+			     size_t k, int64_t stale_after_ns)
+{
+	json_t *metric =
+		report_metric(entry->value[k], source->now_ns - entry->taken_ns[k], stale_after_ns);
+
+	if (entry->how[k] != NULL &&
+	    json_object_set_new(metric, "derived", json_string(entry->how[k])) < 0) {
+		json_decref(metric);
+		return NULL;
+	}
+	return metric;
+}
+
 static json_t *server_metrics(const struct report_source *source, const struct servers_entry *entry,
 			      int64_t stale_after_ns)
 {
@@ -130,9 +145,7 @@ static json_t *server_metrics(const struct report_source *source, const struct s
 		if (entry->taken_ns[k] == 0)
 			continue;
 		if (json_object_set_new(metrics, name,
-					report_metric(entry->value[k],
-						      source->now_ns - entry->taken_ns[k],
-						      stale_after_ns)) < 0) {
+					server_metric(source, entry, k, stale_after_ns)) < 0) {
 			json_decref(metrics);
 			return NULL;
 		}

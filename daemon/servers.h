@@ -45,6 +45,7 @@ struct servers_entry {
 	bool weight_is_set;                    /* by the operator */
 	double value[SERVERS_METRICS_MAX];     /* NaN: never measured; derived ones included */
 	int64_t taken_ns[SERVERS_METRICS_MAX]; /* 0: never */
+	const char *how[SERVERS_METRICS_MAX];  /* "max - used"; NULL: it was measured */
 	unsigned contradictions; /* DERIVE_ bits of figures that cannot be true together */
 	uint64_t rejected[SERVERS_REJECTS];
 	uint64_t polls, failures; /* of all sources */
@@ -75,7 +76,8 @@ int servers_fd(const struct servers *servers);
  * then thousands of puts are one event. [main] */
 void servers_clear(struct servers *servers);
 
-/** Index of a metric by name, made if new (those of the derivations are always there); -ENOSPC past
+/** Index of a metric by name, made if new (those of the heap are always there, those of the threads
+ * once one of them is asked for: derive.h); -ENOSPC past
  * SERVERS_METRICS_MAX, -EINVAL for a bad name, -ENOMEM. [any] */
 int servers_metric(struct servers *servers, const char *name);
 size_t servers_metric_count(struct servers *servers);

@@ -50,6 +50,7 @@ struct servers {
 	int64_t turn_ns; /* in which every source polls each of its servers, and has its answer */
 	char *metric[SERVERS_METRICS_MAX];
 	size_t n_metrics;
+	size_t threads_at; /* where derive_threads_names begin in metric; 0: not there */
 	struct servers_operator *wishes; /* [main] */
 };
 

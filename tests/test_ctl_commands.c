@@ -374,7 +374,8 @@ static const char one_server[] =
 	"\"up\","
 	"\"weight\":5,\"weight_set\":true,\"drained\":false,\"skipped\":null,\"polls\":9,"
 	"\"poll_failures\":1,\"error\":\"wls: timeout\",\"metrics\":{\"jvm_heap_free_bytes\":{"
-	"\"value\":1048576,\"age_s\":11,\"fresh\":false},\"busy_threads\":{\"value\":3,"
+	"\"value\":1048576,\"age_s\":11,\"fresh\":false,\"derived\":\"size - "
+	"used\"},\"busy_threads\":{\"value\":3,"
 	"\"age_s\":1,\"fresh\":true}},\"absent\":[\"jvm_heap_max_bytes\"],\"inconsistent\":["
 	"\"used > size\"],\"rejected_by\":[{\"source\":\"wls\",\"counts\":{\"negative\":2,"
 	"\"wrapped\":1},\"text\":\"jvm_heap_max_bytes: 4294967295\\u001b\",\"age_s\":3}]}],"
@@ -392,10 +393,10 @@ Test(ctl_commands, servers_of_one_shows_every_metric_and_what_was_not_taken)
 				"not taken from wls: negative 2, wrapped 1; the last, 3.0 s ago: "
 				"jvm_heap_max_bytes: 4294967295?\n"
 				"\n"
-				"METRIC                 VALUE     AGE  STATE\n"
-				"jvm_heap_free_bytes  1.0 MiB  11.0 s  stale\n"
-				"busy_threads               3   1.0 s  fresh\n"
-				"jvm_heap_max_bytes         -       -  absent\n");
+				"METRIC                 VALUE     AGE  STATE   HOW\n"
+				"jvm_heap_free_bytes  1.0 MiB  11.0 s  stale   size - used\n"
+				"busy_threads               3   1.0 s  fresh   measured\n"
+				"jvm_heap_max_bytes         -       -  absent  -\n");
 }
 
 Test(ctl_commands, servers_of_an_unknown_one_says_which_was_meant)

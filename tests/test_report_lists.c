@@ -261,7 +261,18 @@ Test(report_lists, tells_what_a_server_lacks_and_what_of_it_contradicts_itself)
 		text_of(json_incref(json_object_get(json_array_get(servers, 1), "absent"))), "[]");
 	cr_expect_str_eq(
 		text_of(json_incref(json_object_get(json_array_get(servers, 2), "absent"))),
-		"[\"jvm_heap_free_bytes\",\"jvm_heap_size_bytes\",\"jvm_heap_available_bytes\"]");
+		"[\"jvm_heap_free_bytes\",\"jvm_heap_size_bytes\",\"jvm_heap_available_bytes\","
+		"\"jvm_heap_free_ratio\"]");
+	cr_expect_str_eq(
+		text_of(json_incref(json_object_get(json_array_get(servers, 1), "metrics"))),
+		"{\"jvm_heap_free_bytes\":{\"value\":0,\"age_s\":1,\"fresh\":true,"
+		"\"derived\":\"size - used\"},"
+		"\"jvm_heap_used_bytes\":{\"value\":300,\"age_s\":1,\"fresh\":true},"
+		"\"jvm_heap_size_bytes\":{\"value\":200,\"age_s\":1,\"fresh\":true},"
+		"\"jvm_heap_available_bytes\":{\"value\":0,\"age_s\":1,\"fresh\":true,"
+		"\"derived\":\"size - used, for want of max\"},"
+		"\"jvm_heap_free_ratio\":{\"value\":0,\"age_s\":1,\"fresh\":true,"
+		"\"derived\":\"free / size, for want of max\"}}");
 	cr_expect_str_eq(
 		text_of(json_incref(json_object_get(json_array_get(servers, 0), "absent"))), "[]",
 		"an admin server lacks nothing");
