@@ -202,6 +202,27 @@ struct config_entry {
 void config_profile_read(struct config_reader *reader, const struct config_entry *entry,
 			 struct config_source *source, struct config_source_nodes *nodes);
 
+/*** config_figures.c ***/
+
+/** Take the figures out of a description in JSON, which is a good one. [main] */
+void config_figures_read(struct config_reader *reader, const char *text,
+			 struct config_source *source);
+void config_figures_free(struct config_source *source);
+
+/** What a source's description says of a metric, or NULL: it does not name it. [any] */
+const struct config_figure *config_figure_find(const struct config_source *source,
+					       const char *metric);
+
+/** The way in which a source tells a metric, measured or following from what it measures alone; 0:
+ * it does not. [any] */
+uint64_t config_figure_way(const struct config_source *source, const char *metric);
+
+/*** config_warnings.c ***/
+
+/** Note what is seldom meant in reader->config, if it has no mistakes. [main] */
+void config_warnings_make(struct config_reader *reader);
+void config_warnings_free(struct config *config);
+
 /*** config_servers.c ***/
 
 /** Read the list of servers. Sources must have been read. [main] */

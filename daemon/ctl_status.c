@@ -362,6 +362,7 @@ int ctl_status_print(const json_t *status, FILE *out, bool is_coloured)
 	int r = 0;
 
 	print_head(&page, status);
+	print_warnings(&page, json_object_get(status, "warnings"));
 	for (size_t i = 0; i < json_array_size(services) && r == 0; i++)
 		r = print_service(&page, json_array_get(services, i));
 	return r;

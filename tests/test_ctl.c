@@ -239,8 +239,10 @@ Test(ctl, shows_the_warnings_of_a_service)
 		"\"services\":[{\"name\":\"shop\",\"router\":null,\"default\":\"random\","
 		"\"decided\":{},\"fallback_reasons\":{},\"ranking\":[],\"not_ranked\":[],"
 		"\"warnings\":[{\"warning\":\"herd\",\"text\":\"ms3 got 50 % of the "
-		"calls\"},{\"warning\":\"cluster_full\",\"text\":\"no heap\"}]}]}");
+		"calls\"},{\"warning\":\"cluster_full\",\"text\":\"no heap\"}]}],"
+		"\"warnings\":[{\"warning\":\"two_sources\",\"text\":\"a and b\"}]}");
 	expect_paper("test   callrouterd 1, up 1.0 s, pid 1\n"
+		     "  warning   two_sources: a and b\n"
 		     "\n"
 		     "shop\n"
 		     "  router    none: the default decides every call\n"

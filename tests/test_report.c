@@ -68,9 +68,29 @@ Test(report, shows_everything_of_a_service)
 		"s\":null,"
 		"\"failures_in_row\":0,\"slow_start\":0.55}],"
 		"\"not_ranked\":[{\"server\":\"ms4\",\"reason\":\"drained\"}],"
-		"\"warnings\":[]}]}",
+		"\"warnings\":[]}],\"warnings\":[]}",
 		(long)getpid());
 	cr_expect_str_eq(text_of(status("orders")), want);
+}
+
+Test(report, shows_what_the_configuration_warns_of_where_it_belongs)
+{
+	struct config_warning warnings[] = {
+		{ .word = "two_sources", .text = TEXT("a and b"), .service = CONFIG_NO_SERVICE },
+		{ .word = "mixed_sources", .text = TEXT("pools"), .service = 1 },
+	};
+
+	config.warnings = warnings;
+	config.n_warnings = 2;
+	cr_expect_str_eq(text_of(json_incref(json_object_get(status("orders"), "warnings"))),
+			 "[{\"warning\":\"two_sources\",\"text\":\"a and b\"}]");
+	cr_expect_str_eq(member_of(status("orders"), "warnings"), "[]");
+	cr_expect_str_eq(member_of(status("shop"), "warnings"),
+			 "[{\"warning\":\"mixed_sources\",\"text\":\"pools\"}]");
+	source.image = NULL;
+	cr_expect_str_eq(member_of(status("shop"), "warnings"),
+			 "[{\"warning\":\"mixed_sources\",\"text\":\"pools\"}]");
+	config.n_warnings = 0;
 }
 
 Test(report, shows_no_router_where_there_is_none)

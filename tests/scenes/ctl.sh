@@ -168,7 +168,8 @@ ends 0 status --json
 jq -e '
 	def is(keys; types): (keys_unsorted == keys) and ([.[] | type] == types);
 	def count: type == "number" and . == floor and . >= 0;
-	is(["cluster", "daemon", "services"]; ["string", "object", "array"])
+	is(["cluster", "daemon", "services", "warnings"]; ["string", "object", "array", "array"])
+	and .warnings == []
 	and (.daemon | is(["pid", "uptime_s", "version"]; ["number", "number", "string"]) and (.pid | count) and (.uptime_s | count))
 	and ([.services[].name] == ["shop", "plain", "calls", "broken", "seen"])
 	and all(.services[];
