@@ -189,7 +189,7 @@ jq -e '
 		and .default_decides_now == null and .ranked_by == "router" and .stale_after_s == 60
 		and .decided == { router: 60, default: 0, refused: 0, nobody: 0 } and .fallback_reasons == {}
 		and ([.ranking[] | [.position, .server, .weight]] == [[1, "ms1", 5], [2, "ms2", 3], [3, "ms3", 1]])
-		and (.ranking[2].metrics | keys == ["jvm_heap_available_bytes", "jvm_heap_free_bytes", "jvm_heap_max_bytes",
+		and (.ranking[2].metrics | keys == ["jvm_heap_available_bytes", "jvm_heap_free_bytes", "jvm_heap_free_ratio", "jvm_heap_max_bytes",
 			"jvm_heap_size_bytes", "jvm_heap_used_bytes"])
 		and .ranking[2].metrics.jvm_heap_size_bytes.value == 67108864)
 	and (.services[1] | .router == null and .default_decides_now == "no_router" and .ranked_by == "default")
