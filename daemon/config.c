@@ -181,6 +181,7 @@ static void free_source(struct config_source *source)
 static void free_choice(struct config_choice *choice)
 {
 	free(choice->plugin);
+	free(choice->ranks_by);
 	config_pairs_free(choice->options, choice->n_options);
 }
 

@@ -57,6 +57,9 @@ struct config_choice {
 	char *plugin; /* NULL: none */
 	struct config_pair *options;
 	size_t n_options;
+	/* The figure of the heap that its plugin needs, or that its options name first; NULL: none,
+	 * or nobody knows. */
+	char *ranks_by;
 	int line, column;
 };
 

@@ -217,6 +217,24 @@ const struct config_figure *config_figure_find(const struct config_source *sourc
  * it does not. [any] */
 uint64_t config_figure_way(const struct config_source *source, const char *metric);
 
+/*** config_looks.c ***/
+
+#define CONFIG_LOOKS_MAX 64 /* metrics of one router */
+
+/** Metrics, borrowed from a plugin's facts. */
+struct config_looks {
+	const char *metric[CONFIG_LOOKS_MAX];
+	size_t n;
+};
+
+/** The metrics that a router looks at: those that it needs, and those that it wants; of a router
+ * that is told by free text what to look at, those that are named there. [main] */
+void config_looks_find(const struct config_reader *reader, const struct config_choice *choice,
+		       struct config_looks *looks);
+
+/** Set choice->ranks_by. [main] */
+void config_ranks_by_find(struct config_reader *reader, struct config_choice *choice);
+
 /*** config_warnings.c ***/
 
 /** Note what is seldom meant in reader->config, if it has no mistakes. [main] */

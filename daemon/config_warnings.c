@@ -254,42 +254,6 @@ static void count_ways(const struct config *config, const struct config_service 
 	}
 }
 
-/* Does a text name this metric as a word of its own? */
-static bool is_word_in(const char *text, const char *word)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
-	const size_t len = strlen(word);
-
-	for (const char *at = text; (at = strstr(at, word)) != NULL; at++)
-		if ((at == text || strchr(letters, at[-1]) == NULL) &&
-		    (at[len] == '\0' || strchr(letters, at[len]) == NULL))
-			return true;
-	return false;
-}
-
-static bool is_named(const struct config_choice *choice, const char *metric)
-{
-	for (size_t i = 0; i < choice->n_options; i++)
-		if (is_word_in(choice->options[i].value, metric))
-			return true;
-	return false;
-}
-
-/* Is the router told by free text what to look at, as sorted is? Then it wants any metric there
- * is, and looks at those that are named. */
-static bool is_told(const struct config_reader *reader, const struct config_choice *choice)
-{
-	const struct cr_option *table = NULL;
-	struct err err = { 0 };
-
-	if (reader->plugins->options(reader->plugins->arg, true, choice->plugin, &table, &err) < 0)
-		return false;
-	for (size_t i = 0; i < option_count(table); i++)
-		if (table[i].type == CR_TEXT)
-			return true;
-	return false;
-}
-
 /* One service while it is looked at. */
 struct mixing {
 	size_t service;
@@ -298,24 +262,21 @@ struct mixing {
 	struct ways ways; /* of the first of them */
 };
 
-static void look_at(struct config_reader *reader, struct all_givers *all, const char *const *metric,
+static void look_at(struct config_reader *reader, struct all_givers *all, const char *metric,
 		    struct mixing *mixing)
 {
 	const struct config_service *service = &reader->config->services[mixing->service];
+	const struct givers *givers = givers_of(reader, all, metric);
+	struct ways ways;
 
-	for (; metric != NULL && *metric != NULL; metric++) {
-		const struct givers *givers = givers_of(reader, all, *metric);
-		struct ways ways;
-
-		if (givers == NULL)
-			continue;
-		count_ways(reader->config, service, givers, &ways);
-		if (ways.n < 2)
-			continue;
-		if (mixing->metrics.n == 0)
-			mixing->ways = ways;
-		add_name(&mixing->metrics, *metric);
-	}
+	if (givers == NULL)
+		return;
+	count_ways(reader->config, service, givers, &ways);
+	if (ways.n < 2)
+		return;
+	if (mixing->metrics.n == 0)
+		mixing->ways = ways;
+	add_name(&mixing->metrics, metric);
 }
 
 static void warn_of_mixing(struct config_reader *reader, const struct mixing *mixing)
@@ -350,22 +311,12 @@ static void warn_of_mixing(struct config_reader *reader, const struct mixing *mi
 static void judge_choice(struct config_reader *reader, struct all_givers *all, size_t service,
 			 const struct config_choice *choice)
 {
-	const struct config_plugins *plugins = reader->plugins;
 	struct mixing mixing = { .service = service, .choice = choice };
-	const char *const *needs = NULL, *const *wants = NULL;
-	bool takes_named;
+	struct config_looks looks;
 
-	if (choice->plugin == NULL ||
-	    plugins->metrics(plugins->arg, choice->plugin, &needs, &wants) < 0)
-		return;
-	takes_named = is_told(reader, choice);
-	look_at(reader, all, needs, &mixing);
-	for (; wants != NULL && *wants != NULL; wants++) {
-		const char *const one[] = { *wants, NULL };
-
-		if (!takes_named || is_named(choice, *wants))
-			look_at(reader, all, one, &mixing);
-	}
+	config_looks_find(reader, choice, &looks);
+	for (size_t i = 0; i < looks.n; i++)
+		look_at(reader, all, looks.metric[i], &mixing);
 	if (mixing.metrics.n > 0)
 		warn_of_mixing(reader, &mixing);
 }
@@ -375,7 +326,7 @@ static void warn_of_mixed_sources(struct config_reader *reader)
 	const struct config *config = reader->config;
 	struct all_givers all = { .n = 0 };
 
-	if (reader->plugins == NULL || reader->plugins->metrics == NULL || config->n_sources < 2)
+	if (config->n_sources < 2)
 		return;
 	for (size_t i = 0; i < config->n_services; i++) {
 		judge_choice(reader, &all, i, &config->services[i].router);

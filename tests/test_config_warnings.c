@@ -253,3 +253,25 @@ Test(config_warnings, names_three_kinds_and_counts_the_servers_of_others)
 					"server by collector c, 1 in other ways; equal"),
 			   "%s", said);
 }
+
+/*** What a router ranks by: see unsteady.h ***/
+
+static const char *ranked_by(const char *router)
+{
+	(void)warned(COLLECTOR("a", OWN("sessions: /s")), router);
+	return config->services[0].router.ranks_by;
+}
+
+Test(config_warnings, a_router_ranks_by_the_heap_figure_that_it_needs_or_its_options_name_first)
+{
+	cr_expect_str_eq(ranked_by("heap_free"), "jvm_heap_free_bytes");
+	cr_expect_str_eq(ranked_by("{ plugin: sorted, options: { order_by: "
+				   "\"-jvm_heap_available_bytes, inflight\", ties: x } }"),
+			 "jvm_heap_available_bytes");
+	cr_expect_null(ranked_by("{ plugin: sorted, options: { order_by: "
+				 "\"inflight, -jvm_heap_free_bytes\", ties: x } }"));
+	cr_expect_null(ranked_by("{ plugin: sorted, options: { order_by: "
+				 "\"busy_threads_ratio\", ties: x } }"));
+	cr_expect_null(ranked_by("round_robin"));
+	cr_expect_null(config->services[0].preset.ranks_by);
+}

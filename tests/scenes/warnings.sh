@@ -73,6 +73,36 @@ sleep 3
 same "warnings while calls go everywhere" "$(warnings calm)$(warnings shop)" ""
 scene_kill even TERM
 
+### The first place goes to and fro
+
+first()
+{
+	status_of .ranking[0].server shop
+}
+
+for ((turn = 0; ; turn++)); do
+	((turn < 40)) || scene_fail "nobody says that the ranking is unsteady: $(ctl status shop)"
+	get a '/lab/keep?mb=220'
+	scene_wait 5 '[ "$(first)" != a ]'
+	sleep 0.6 # the daemon looks every half second
+	get a '/lab/keep?free=1'
+	scene_wait 5 '[ "$(first)" = a ]'
+	sleep 0.6
+	[[ "$(warnings shop)" != *unsteady* ]] || break
+done
+holds "the warning" "$(ctl status shop --json)" '.services[0].warnings[] | select(.warning == "unsteady") |
+	.changes >= 10 and .metric == "jvm_heap_free_bytes"'
+ctl status shop | grep -qE '^  warning   unsteady: the first place changed [0-9]+ times in the last minute; smooth: \[jvm_heap_free_bytes\] in service shop steadies it$' ||
+	scene_fail "$(ctl status shop)"
+same "lines of the log" "$(logs "unsteady service=shop")" 1
+same "warnings of a router that chooses for each call" "$(warnings calm)" ""
+sed 's/router: heap_free,/& smooth: [jvm_heap_free_bytes],/' "$CONFIG" >"$SCENE/smooth.yaml"
+reload "$SCENE/smooth.yaml"
+scene_wait 5 '[ "$(warnings shop)" = "" ]'
+reload "$SCENE/calm.yaml"
+scene_wait 5 '[ "$(first)" = a ]'
+scene_ok "a ranking that is turned about by the heap is shown, until it is smoothed"
+
 ### Most free heap first, and all go there
 
 scene_spawn herd "$CLIENT" --run-dir "$SCENE/run" --service shop --rate 100 --threads 2 --seconds 600
