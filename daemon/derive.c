@@ -92,12 +92,16 @@ static double work_out(const struct step *step, const double *value)
 
 static void derive_one(const struct step *step, double *value, int64_t *taken_ns, const char **how)
 {
-	const double result = work_out(step, value);
 	const int64_t left_ns = taken_ns[step->left], right_ns = taken_ns[step->right];
 	const int64_t oldest_ns = left_ns < right_ns ? left_ns : right_ns;
+	double result;
 
-	if (isnan(result) || (step->unless != ALWAYS && !isnan(value[step->unless])) ||
-	    (!isnan(value[step->result]) && taken_ns[step->result] >= oldest_ns))
+	/* most figures of most servers end here: all of them at every round */
+	if ((step->unless != ALWAYS && !isnan(value[step->unless])) ||
+	    (taken_ns[step->result] >= oldest_ns && !isnan(value[step->result])))
+		return;
+	result = work_out(step, value);
+	if (isnan(result))
 		return;
 	value[step->result] = result;
 	taken_ns[step->result] = oldest_ns;
