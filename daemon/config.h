@@ -28,10 +28,12 @@ struct config_server {
 	size_t n_targets;
 };
 
-/** A figure that a source's description names. */
+/** A figure that a source gives. */
 struct config_figure {
 	char *metric;
-	uint64_t way; /* a number of what is written of it; never 0 */
+	bool is_derived; /* it follows from what the source measures alone */
+	/* A number of what its description says of it, or of what it follows from. */
+	uint64_t way;
 };
 
 /** One entry of collectors: a source. */
@@ -46,7 +48,7 @@ struct config_source {
 	struct config_pair *options;
 	size_t n_options;
 	char *profile; /* as it was written, or NULL */
-	/* What its description measures, by name; none if its plugin reads no source language. */
+	/* What its description gives, by name; none if its plugin reads no source language. */
 	struct config_figure *figures;
 	size_t n_figures;
 	int line, column;
@@ -116,7 +118,7 @@ struct config_service {
 
 /** What is no mistake, but seldom meant. */
 struct config_warning {
-	const char *word; /* "two_sources": two collectors measure one figure of one server;
+	const char *word; /* "two_sources": two collectors give one figure of one server;
 			     "mixed_sources": the servers of a service have one figure from
 			     different kinds of source */
 	char *text;       /* what, what happens, and what to do */

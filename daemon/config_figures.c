@@ -1,4 +1,5 @@
-/* config_figures.c - which figures a source's description names, and in which way each is had. */
+/* config_figures.c - which figures a source gives, measured or following from those, and in which
+ * way. */
 #include "config_internal.h"
 
 #include <math.h>
@@ -41,11 +42,11 @@ static uint64_t way_of_field(struct config_reader *reader, const json_t *field, 
 	}
 	way = cr_mix64(cr_hash64(text, strlen(text))) ^ cr_hash64(format, strlen(format));
 	free(text);
-	return way | 1; /* 0 is no way */
+	return way;
 }
 
 static void add_figure(struct config_reader *reader, struct config_source *source,
-		       const char *metric, uint64_t way)
+		       const char *metric, uint64_t way, bool is_derived)
 {
 	struct config_figure *grown;
 	char *name;
@@ -61,7 +62,7 @@ static void add_figure(struct config_reader *reader, struct config_source *sourc
 		reader->is_out_of_memory = true;
 		return;
 	}
-	grown[source->n_figures++] = (struct config_figure){ name, way };
+	grown[source->n_figures++] = (struct config_figure){ name, is_derived, way };
 }
 
 /* Of one request, or of all of them: what it does not say the description says for all. */
@@ -78,36 +79,9 @@ static void add_fields(struct config_reader *reader, struct config_source *sourc
 	{
 		if (!json_is_null(field))
 			add_figure(reader, source, metric,
-				   way_of_field(reader, field, format != NULL ? format : ""));
+				   way_of_field(reader, field, format != NULL ? format : ""),
+				   false);
 	}
-}
-
-static int compare_figures(const void *left, const void *right)
-{
-	const struct config_figure *a = left, *b = right;
-
-	return strcmp(a->metric, b->metric);
-}
-
-void config_figures_read(struct config_reader *reader, const char *text,
-			 struct config_source *source)
-{
-	json_t *whole = json_loads(text, 0, NULL), *request;
-	json_t *requests = json_object_get(whole, "requests");
-	const char *name;
-
-	if (whole == NULL) {
-		reader->is_out_of_memory = true;
-		return;
-	}
-	add_fields(reader, source, whole, whole);
-	json_object_foreach(requests, name, request)
-	{
-		add_fields(reader, source, whole, request);
-	}
-	json_decref(whole);
-	if (source->n_figures > 1)
-		qsort(source->figures, source->n_figures, sizeof *source->figures, compare_figures);
 }
 
 /*** Figures that follow from others ***/
@@ -139,18 +113,11 @@ static const char *how_follows(const struct family *family, const bool *is_measu
 
 /* The way of a figure that follows from others: how it does, and the ways of those. */
 static uint64_t way_of_derived(const struct family *family, const struct config_source *source,
-			       size_t index)
+			       bool *is_measured, size_t index)
 {
-	bool is_measured[HEAP_COUNT];
-	const char *how, *without;
-	uint64_t way;
+	const char *how = how_follows(family, is_measured, index), *without;
+	uint64_t way = cr_hash64(how, strlen(how));
 
-	for (size_t i = 0; i < family->n; i++)
-		is_measured[i] = config_figure_find(source, family->name[i]) != NULL;
-	how = how_follows(family, is_measured, index);
-	if (how == NULL)
-		return 0;
-	way = cr_hash64(how, strlen(how));
 	for (size_t i = 0; i < family->n; i++) {
 		if (!is_measured[i])
 			continue;
@@ -160,22 +127,54 @@ static uint64_t way_of_derived(const struct family *family, const struct config_
 		if (without == NULL || strcmp(without, how) != 0)
 			way = cr_mix64(way ^ config_figure_find(source, family->name[i])->way);
 	}
-	return way | 1;
+	return way;
 }
 
-uint64_t config_figure_way(const struct config_source *source, const char *metric)
+static void add_derived(struct config_reader *reader, struct config_source *source,
+			const struct family *family)
+{
+	bool is_measured[HEAP_COUNT];
+
+	for (size_t i = 0; i < family->n; i++)
+		is_measured[i] = config_figure_find(source, family->name[i]) != NULL;
+	for (size_t i = 0; i < family->n; i++)
+		if (!is_measured[i] && how_follows(family, is_measured, i) != NULL)
+			add_figure(reader, source, family->name[i],
+				   way_of_derived(family, source, is_measured, i), true);
+}
+
+/*** The whole ***/
+
+static int compare_figures(const void *left, const void *right)
+{
+	const struct config_figure *a = left, *b = right;
+
+	return strcmp(a->metric, b->metric);
+}
+
+void config_figures_read(struct config_reader *reader, const char *text,
+			 struct config_source *source)
 {
 	static const struct family families[] = {
 		{ derive_names, HEAP_COUNT, derive_heap },
 		{ derive_threads_names, THREADS_COUNT, derive_threads },
 	};
-	const struct config_figure *figure = config_figure_find(source, metric);
+	json_t *whole = json_loads(text, 0, NULL), *request;
+	json_t *requests = json_object_get(whole, "requests");
+	const char *name;
 
-	if (figure != NULL)
-		return figure->way;
-	for (size_t f = 0; f < sizeof families / sizeof *families; f++)
-		for (size_t i = 0; i < families[f].n; i++)
-			if (strcmp(families[f].name[i], metric) == 0)
-				return way_of_derived(&families[f], source, i);
-	return 0;
+	if (whole == NULL) {
+		reader->is_out_of_memory = true;
+		return;
+	}
+	add_fields(reader, source, whole, whole);
+	json_object_foreach(requests, name, request)
+	{
+		add_fields(reader, source, whole, request);
+	}
+	json_decref(whole);
+	for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+		add_derived(reader, source, &families[i]);
+	if (source->n_figures > 1)
+		qsort(source->figures, source->n_figures, sizeof *source->figures, compare_figures);
 }

@@ -204,18 +204,15 @@ void config_profile_read(struct config_reader *reader, const struct config_entry
 
 /*** config_figures.c ***/
 
-/** Take the figures out of a description in JSON, which is a good one. [main] */
+/** Take the figures out of a description in JSON, which is a good one; with those that follow from
+ * them. [main] */
 void config_figures_read(struct config_reader *reader, const char *text,
 			 struct config_source *source);
 void config_figures_free(struct config_source *source);
 
-/** What a source's description says of a metric, or NULL: it does not name it. [any] */
+/** The figure that a source gives of a metric, or NULL. [any] */
 const struct config_figure *config_figure_find(const struct config_source *source,
 					       const char *metric);
-
-/** The way in which a source tells a metric, measured or following from what it measures alone; 0:
- * it does not. [any] */
-uint64_t config_figure_way(const struct config_source *source, const char *metric);
 
 /*** config_looks.c ***/
 

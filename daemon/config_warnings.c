@@ -92,17 +92,22 @@ static size_t count_common(const uint64_t *a, const uint64_t *b, size_t n_words,
 	return n;
 }
 
-/* Figures are sorted by name. */
+/* What both give, unless it follows from what both measure; figures are sorted by name.
+ * *measured_by: who measures the first of them, b if both do. */
 static void list_common(const struct config_source *a, const struct config_source *b,
-			struct names *names)
+			struct names *names, const struct config_source **measured_by)
 {
 	size_t i = 0, k = 0;
 
 	while (i < a->n_figures && k < b->n_figures) {
-		const int order = strcmp(a->figures[i].metric, b->figures[k].metric);
+		const struct config_figure *of_a = &a->figures[i], *of_b = &b->figures[k];
+		const int order = strcmp(of_a->metric, of_b->metric);
 
-		if (order == 0)
-			add_name(names, a->figures[i].metric);
+		if (order == 0 && !(of_a->is_derived && of_b->is_derived)) {
+			if (names->n == 0)
+				*measured_by = of_b->is_derived ? a : b;
+			add_name(names, of_a->metric);
+		}
 		i += order <= 0;
 		k += order >= 0;
 	}
@@ -113,25 +118,27 @@ static void warn_of_pair(struct config_reader *reader, const struct config_sourc
 {
 	const char *server = reader->config->servers[first].name;
 	const struct config_place place = { .line = (size_t)b->line, .column = (size_t)b->column };
+	const struct config_source *measured_by = b;
 	struct names figures = { .n = 0 };
 	char more[32] = "";
 
-	list_common(a, b, &figures);
+	list_common(a, b, &figures, &measured_by);
 	if (n_servers > 1)
 		(void)snprintf(more, sizeof more, " and %zu other%s", n_servers - 1,
 			       n_servers > 2 ? "s" : "");
 	warn(reader, "two_sources", CONFIG_NO_SERVICE, &place,
-	     "collectors %s and %s both measure %s of %s%s: the newer value wins, so what is known "
-	     "goes back and forth between the two; let one of them poll other servers (servers:), "
-	     "or leave figures out of it (fields: { %s: ~ })",
-	     a->name, b->name, figures.text, server, more, figures.first);
+	     "collectors %s and %s both give %s of %s%s: the newer value wins, so what is known "
+	     "goes back and forth between the two; let them poll different servers (servers:), or "
+	     "leave figures out, like fields: { %s: ~ } in %s",
+	     a->name, b->name, figures.text, server, more, figures.first, measured_by->name);
 }
 
 static bool have_common_figures(const struct config_source *a, const struct config_source *b)
 {
+	const struct config_source *measured_by;
 	struct names figures = { .n = 0 };
 
-	list_common(a, b, &figures);
+	list_common(a, b, &figures, &measured_by);
 	return figures.n > 0;
 }
 
@@ -157,18 +164,17 @@ static void warn_of_two_sources(struct config_reader *reader)
 		}
 	if (n_pairs > PAIRS_LISTED)
 		warn(reader, "two_sources", CONFIG_NO_SERVICE, &whole,
-		     "%zu more pairs of collectors measure the same of the same servers",
+		     "%zu more pairs of collectors give the same of the same servers",
 		     n_pairs - PAIRS_LISTED);
 	free(bits);
 }
 
 /*** One figure in several ways ***/
 
-/* Which source tells a metric of each server: index + 1, 0: none. The first one in the
+/* Which source gives a metric of each server: index + 1, 0: none. The first one in the
  * configuration, where there are several. */
 struct givers {
 	const char *metric; /* borrowed from a plugin's facts */
-	uint64_t *way;      /* by source; 0: it does not tell it */
 	uint16_t *source;   /* by server */
 };
 
@@ -179,10 +185,8 @@ struct all_givers {
 
 static void free_givers(struct all_givers *all)
 {
-	for (size_t i = 0; i < all->n; i++) {
-		free(all->metric[i].way);
+	for (size_t i = 0; i < all->n; i++)
 		free(all->metric[i].source);
-	}
 }
 
 static void fill_givers(const struct config *config, struct givers *givers)
@@ -190,8 +194,9 @@ static void fill_givers(const struct config *config, struct givers *givers)
 	for (size_t i = 0; i < config->n_sources; i++) {
 		const struct config_source *source = &config->sources[i];
 
-		givers->way[i] = config_figure_way(source, givers->metric);
-		for (size_t k = 0; givers->way[i] != 0 && k < source->n_servers; k++)
+		if (config_figure_find(source, givers->metric) == NULL)
+			continue;
+		for (size_t k = 0; k < source->n_servers; k++)
 			if (givers->source[source->servers[k]] == 0)
 				givers->source[source->servers[k]] = (uint16_t)(i + 1);
 	}
@@ -211,11 +216,10 @@ static const struct givers *givers_of(struct config_reader *reader, struct all_g
 		return NULL;
 	*givers = (struct givers){
 		.metric = metric,
-		.way = config_array(reader, config->n_sources + 1, sizeof *givers->way),
 		.source = config_array(reader, config->n_servers + 1, sizeof *givers->source),
 	};
 	all->n++;
-	if (givers->way == NULL || givers->source == NULL)
+	if (givers->source == NULL)
 		return NULL;
 	fill_givers(config, givers);
 	return givers;
@@ -229,28 +233,42 @@ struct ways {
 	size_t n, n_others;                             /* n_others: servers with further ways */
 };
 
+static void count_way(struct ways *ways, uint64_t way, const struct config_source *source)
+{
+	size_t k = 0;
+
+	while (k < ways->n && ways->way[k] != way)
+		k++;
+	if (k == WAYS_NAMED) {
+		ways->n_others++;
+		return;
+	}
+	if (k == ways->n) {
+		ways->way[k] = way;
+		ways->source[k] = source;
+		ways->n++;
+	}
+	ways->count[k]++;
+}
+
 static void count_ways(const struct config *config, const struct config_service *service,
 		       const struct givers *givers, struct ways *ways)
 {
+	const struct config_figure *figure = NULL;
+	uint16_t last = 0; /* whose figure that is: neighbours are mostly of one source */
+
 	*ways = (struct ways){ .n = 0 };
 	for (size_t i = 0; i < service->n_servers; i++) {
 		const uint16_t giver = givers->source[service->servers[i]];
-		size_t k = 0;
+		const struct config_source *source;
 
 		if (giver == 0)
 			continue;
-		while (k < ways->n && ways->way[k] != givers->way[giver - 1])
-			k++;
-		if (k == WAYS_NAMED) {
-			ways->n_others++;
-			continue;
-		}
-		if (k == ways->n) {
-			ways->way[k] = givers->way[giver - 1];
-			ways->source[k] = &config->sources[giver - 1];
-			ways->n++;
-		}
-		ways->count[k]++;
+		source = &config->sources[giver - 1];
+		if (giver != last)
+			figure = config_figure_find(source, givers->metric);
+		last = giver;
+		count_way(ways, figure->way, source);
 	}
 }
 

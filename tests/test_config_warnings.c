@@ -97,11 +97,28 @@ Test(config_warnings, tells_once_of_two_collectors_that_measure_the_same_of_many
 			       COLLECTOR("b",
 					 OWN("cpu_load_ratio: /c, busy_threads: /x, sessions: /y")),
 		       "round_robin"),
-		"c.yaml:8:5: warning: two_sources: collectors a and b both measure busy_threads, "
+		"c.yaml:8:5: warning: two_sources: collectors a and b both give busy_threads, "
 		"sessions of ms1 and 2 others: the newer value wins, so what is known goes back "
-		"and forth between the two; let one of them poll other servers (servers:), or "
-		"leave figures out of it (fields: { busy_threads: ~ })\n");
+		"and forth between the two; let them poll different servers (servers:), or leave "
+		"figures out, like fields: { busy_threads: ~ } in b\n");
 	cr_expect_eq(config->warnings[0].service, CONFIG_NO_SERVICE);
+}
+
+/* The newer of what is measured and what follows from others wins just so. */
+Test(config_warnings, tells_of_a_figure_that_one_measures_and_that_follows_from_the_others)
+{
+	const char *said = warned(
+		COLLECTOR("a", OWN("jvm_heap_free_bytes: /f"))
+			COLLECTOR("b", OWN("jvm_heap_used_bytes: /u, jvm_heap_size_bytes: /s")),
+		"round_robin");
+
+	cr_expect_not_null(strstr(said, " both give jvm_heap_free_bytes of ms1 and"), "%s", said);
+	cr_expect_not_null(strstr(said, "fields: { jvm_heap_free_bytes: ~ } in a\n"), "%s", said);
+	cr_expect_str_eq(warned(COLLECTOR("a", "profile: weblogic-rest-server, fields: { "
+					       "jvm_heap_max_bytes: ~ }")
+					COLLECTOR("b", OWN("jvm_heap_max_bytes: /m")),
+				"round_robin"),
+			 "", "what follows from both together is given by neither");
 }
 
 Test(config_warnings, counts_the_servers_that_both_poll)
@@ -111,11 +128,11 @@ Test(config_warnings, counts_the_servers_that_both_poll)
 			       COLLECTOR("b", "servers: [ms1, ms2], " OWN("sessions: /t")),
 		       "round_robin");
 
-	cr_expect_not_null(strstr(said, " both measure sessions of ms2: the newer"), "%s", said);
+	cr_expect_not_null(strstr(said, " both give sessions of ms2: the newer"), "%s", said);
 	said = warned(COLLECTOR("a", "servers: [ms3, ms2], " OWN("sessions: /s"))
 			      COLLECTOR("b", "servers: [ms3, ms2], " OWN("sessions: /t")),
 		      "round_robin");
-	cr_expect_not_null(strstr(said, " both measure sessions of ms2 and 1 other: "), "%s", said);
+	cr_expect_not_null(strstr(said, " both give sessions of ms2 and 1 other: "), "%s", said);
 }
 
 Test(config_warnings, says_nothing_of_other_servers_and_other_figures)
@@ -143,7 +160,7 @@ Test(config_warnings, finds_figures_in_each_of_several_requests)
 			     "/b } }, y: { path: /y, fields: { sessions: /s } } }"),
 		"round_robin");
 
-	cr_expect_not_null(strstr(said, " both measure sessions of "), "%s", said);
+	cr_expect_not_null(strstr(said, " both give sessions of "), "%s", said);
 }
 
 Test(config_warnings, lists_thirty_two_pairs_and_counts_the_others)
@@ -162,7 +179,7 @@ Test(config_warnings, lists_thirty_two_pairs_and_counts_the_others)
 	said = warned(yaml, "round_robin");
 	cr_expect_eq(config->n_warnings, 33u);
 	cr_expect_not_null(strstr(said, "\nc.yaml: warning: two_sources: 13 more pairs of "
-					"collectors measure the same of the same servers\n"),
+					"collectors give the same of the same servers\n"),
 			   "%s", said);
 }
 

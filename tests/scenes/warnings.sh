@@ -43,7 +43,7 @@ reload()
 clashes=$SCENE/clashes.yaml
 sed 's|^services:|  - { name: other, plugin: http, profile: jolokia, target: "http://${host}:${port}", servers: [b, c] }\n  - { name: pools, plugin: http, profile: micrometer, target: "http://${host}:${port}", servers: [d] }\n&|
 	s|\(name: jvm, .*\) }$|\1, servers: [a, b, c] }|' "$CONFIG" >"$clashes"
-says="collectors jvm and other both measure jvm_heap_max_bytes, jvm_heap_size_bytes, jvm_heap_used_bytes of b and 1 other:"
+says="collectors jvm and other both give jvm_heap_max_bytes, jvm_heap_size_bytes, jvm_heap_used_bytes of b and 1 other:"
 mixes="router heap_free looks at jvm_heap_free_bytes, which the servers of service shop have from different kinds of source: 3 servers by collector jvm (jolokia), 1 server by collector pools (micrometer);"
 is_good "$clashes"
 finds "$SCENE/err" "$clashes:8:5: warning: two_sources: $says"
