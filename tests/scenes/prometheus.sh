@@ -110,6 +110,7 @@ tries 1 infinite
 finds "$SCENE/page" "jvm_heap_used_bytes: infinite: +Inf"
 tries 0 double
 finds "$SCENE/page" "a second row of this name does not count"
+finds "$SCENE/page" "no row of ms9"
 scene_ok "no result, an error, a matrix, a scalar, NaN, infinity, two rows of one name: each is told by name"
 
 ### What goes right, and how old it is
