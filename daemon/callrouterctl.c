@@ -56,7 +56,12 @@ static const struct ctl_command commands[] = {
 	  "  --replay FILE      read this answer (a body, snmpwalk -On, .snmprec); ask nobody\n"
 	  "  --request NAME     which request it answers, by name or number\n"
 	  "  --raw              show answers whole\n"
-	  "  --plugins-dir DIR, --profiles-dir DIR   as callrouterd takes them\n",
+	  "  --plugins-dir DIR, --profiles-dir DIR   as callrouterd takes them\n\n"
+	  "  callrouterctl source test tomcat --server ms2\n"
+	  "  callrouterctl source test app --replay page.json\n"
+	  "  callrouterctl source test prom --request used --replay answer.json\n"
+	  "  callrouterctl source test wls --replay walk.txt        snmpwalk -On ... >walk.txt\n\n"
+	  "Secrets are read by whoever runs it: root, or callrouterd's user.\n",
 	  ctl_source },
 	{ "profile", "list | show NAME", "Show the profiles of sources, or what one says",
 	  "  --profiles-dir DIR where they are; may be repeated\n", ctl_profile },
