@@ -178,7 +178,7 @@ scene_kill ms2 KILL
 scene_wait 15 "used '.fresh | not' ms2"
 used '.value >= 20971520 and .age_s > 4' ms2 >"$SCENE/.wait" || scene_fail "ms2's last value is gone: $(used . ms2)"
 used '.fresh and .age_s < 4' ms1 >"$SCENE/.wait" || scene_fail "ms1 suffers: $(used . ms1)"
-ctl servers ms2 | grep -q '^last error: prom: absent: .*no row of this server' ||
+ctl servers ms2 | grep -q '^fails for .*: prom: absent: .*no row of this server' ||
 	scene_fail "nobody says why: $(ctl servers ms2)"
 scene_ok "a dead target has no row any more: its last value ages, the others stay fresh"
 
