@@ -17,6 +17,7 @@ static const struct ctl_command commands[] = {
 	  "  --method M      the call's method, such as \"GET /shop\"\n"
 	  "  --param K=V     a parameter of the call; may be repeated\n"
 	  "  --key K         what has to stay together\n"
+	  "  --session S     the value of its session cookie: id!primary!secondary, id.route\n"
 	  "  --client IP     where the call comes from\n"
 	  "  --cost BYTES    heap that the call is expected to hold, such as 64KiB\n"
 	  "  --count N       so many calls, each with a fresh draw\n"

@@ -125,23 +125,26 @@ static void expect_fixed(const struct cr_session_rule *rule, const struct cr_ses
 			    "a server at another place");
 }
 
-static void expect_format(const struct cr_session_rule *rule, const struct cr_session *session)
+/* What CR_SESSION_ANY has to take a value for. */
+static enum cr_session_format format_of(const struct cr_session_rule *rule, struct cr_str value)
 {
 	size_t at = 0;
 
+	if (rule->format != CR_SESSION_ANY)
+		return rule->format;
+	return next_part(value, &at).len < value.len ? CR_SESSION_WEBLOGIC : CR_SESSION_TOMCAT;
+}
+
+static void expect_format(const struct cr_session_rule *rule, const struct cr_session *session)
+{
 	switch (rule->format) {
-	case CR_SESSION_ANY:
-		if (next_part(session->value, &at).len < session->value.len)
-			expect_weblogic(session);
-		else
-			expect_tomcat(session);
-		break;
 	case CR_SESSION_WEBLOGIC:
 		expect_weblogic(session);
 		break;
 	case CR_SESSION_TOMCAT:
 		expect_tomcat(session);
 		break;
+	case CR_SESSION_ANY:
 	case CR_SESSION_PLAIN:
 		fuzz_expect(session->id.len == session->value.len && session->primary.len == 0,
 			    "a plain id with servers");
@@ -155,6 +158,7 @@ static void expect_format(const struct cr_session_rule *rule, const struct cr_se
 static void expect_session(const struct cr_session_rule *rule, const struct cr_session *session,
 			   struct cr_str text)
 {
+	struct cr_session_rule taken = *rule;
 	struct cr_session again;
 
 	fuzz_expect(session->value.len > 0 && session->id.len > 0, "no id");
@@ -164,11 +168,12 @@ static void expect_session(const struct cr_session_rule *rule, const struct cr_s
 		    "a primary from elsewhere");
 	fuzz_expect(session->secondary.len == 0 || lies_in(session->secondary, session->value),
 		    "a secondary from elsewhere");
-	expect_format(rule, session);
-	if (rule->format == CR_SESSION_FIXED)
+	taken.format = format_of(rule, session->value);
+	expect_format(&taken, session);
+	if (taken.format == CR_SESSION_FIXED)
 		return;
-	fuzz_expect(cr_session_split(rule, session->id, &again) && is_same(again.id, session->id) &&
-			    again.primary.len == 0,
+	fuzz_expect(cr_session_split(&taken, session->id, &again) &&
+			    is_same(again.id, session->id) && again.primary.len == 0,
 		    "an id with servers in it");
 }
 
