@@ -154,10 +154,11 @@ static size_t mark_len(struct cr_str text)
 /* Where the first mark stands, or the text's length. */
 static size_t find_mark(struct cr_str text)
 {
-	size_t at = 0;
+	const struct cr_str before = head(text, find(text, '!'));
+	size_t at = find(before, '%');
 
-	while (at < text.len && mark_len(tail(text, at)) == 0)
-		at++;
+	while (at < before.len && mark_len(tail(before, at)) == 0)
+		at += 1 + find(tail(before, at + 1), '%');
 	return at;
 }
 

@@ -99,6 +99,7 @@ Test(session, of_weblogic_may_be_percent_encoded_as_browsers_post_it)
 		{ CR_SESSION_WEBLOGIC, WLS "%21-2032354160%21-457294087", WLS, "-2032354160",
 		  "-457294087" },
 		{ CR_SESSION_ANY, WLS "%21ms1!ms2%21", WLS, "ms1", "ms2" },
+		{ CR_SESSION_ANY, "a%b%2%%21ms1%ms2!", "a%b%2%", "ms1%ms2", "" },
 		{ CR_SESSION_WEBLOGIC, WLS "%2", WLS "%2", "", "" },
 		{ CR_SESSION_WEBLOGIC, WLS "%22ms1", WLS "%22ms1", "", "" },
 	};
