@@ -186,7 +186,7 @@ jq -e '
 	and ([.services[].name] == ["shop", "plain", "calls", "broken", "seen", "lives", "keyed"])
 	and all(.services[];
 		(keys_unsorted == ["name", "router", "default", "decided", "fallback_reasons", "default_decides_now",
-			"ranked_by", "stale_after_s", "ranking", "not_ranked", "warnings"])
+			"ranked_by", "stale_after_s", "ranking", "not_ranked", "warnings", "failing"])
 		and .default == "round_robin"
 		and (.decided | keys_unsorted == ["router", "default", "refused", "nobody"] and all(.[]; count))
 		and (.fallback_reasons | type == "object" and all(.[]; count))
@@ -330,7 +330,7 @@ ends 0 servers --json
 jq -e '(keys_unsorted == ["servers", "sources"])
 	and ([.servers[] | .server] == ["admin", "ms1", "ms2", "ms3"])
 	and all(.servers[]; keys_unsorted == ["server", "address", "role", "state", "weight", "weight_set", "drained", "skipped",
-		"inflight", "calls", "failures", "polls", "poll_failures", "error", "metrics", "absent", "inconsistent",
+		"inflight", "calls", "failures", "polls", "poll_failures", "error", "failing", "metrics", "absent", "inconsistent",
 		"rejected", "rejected_by",
 		"check", "state_for_s", "failures_in_row", "slow_start"])
 	and (.servers[0] | .role == "admin" and .metrics == {} and .polls == 0)
