@@ -110,6 +110,20 @@ static void print_check(const json_t *server)
 		     error != NULL ? ctl_clean(text, sizeof text, error) : "");
 }
 
+/* What each source says that cannot poll it now. */
+static void print_failing(const json_t *failing)
+{
+	char since[32], text[256];
+
+	for (size_t i = 0; i < json_array_size(failing); i++) {
+		const json_t *entry = json_array_get(failing, i);
+
+		(void)printf("fails for %s: %s\n",
+			     text_show_seconds(since, sizeof since, ctl_number(entry, "for_s")),
+			     ctl_clean(text, sizeof text, ctl_text(entry, "error")));
+	}
+}
+
 static void print_facts(const json_t *server)
 {
 	const bool is_drained = json_is_true(json_object_get(server, "drained"));
@@ -129,9 +143,7 @@ static void print_facts(const json_t *server)
 	print_check(server);
 	(void)printf("polls %lld, of which %lld failed\n", ctl_count_of(server, "polls"),
 		     ctl_count_of(server, "poll_failures"));
-	if (json_is_string(json_object_get(server, "error")))
-		(void)printf("last error: %s\n",
-			     ctl_clean(text, sizeof text, ctl_text(server, "error")));
+	print_failing(json_object_get(server, "failing"));
 	if (json_is_string(json_object_get(server, "skipped")))
 		(void)printf("administration server: %s\n",
 			     ctl_clean(text, sizeof text, ctl_text(server, "skipped")));

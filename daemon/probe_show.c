@@ -9,6 +9,7 @@
 #include "words.h"
 
 #define BYTES_SHOWN 1500 /* of an answer, unless all are wanted */
+#define NAMES_SHOWN 8    /* of servers without a row */
 
 /*** Answers ***/
 
@@ -178,6 +179,35 @@ static void print_row(const struct probe_page *page, const struct source_row *ro
 	print_derived(page, &figures);
 }
 
+static bool has_row(const struct source_sample *sample, const char *server)
+{
+	for (size_t i = 0; i < sample->n_rows; i++)
+		if (strcmp(sample->row[i].name, server) == 0)
+			return true;
+	return false;
+}
+
+/* Of whom a target that answers for many servers says nothing. */
+static void print_absent(const struct probe_page *page, const struct source_sample *sample)
+{
+	const struct config_source *source = page->source;
+	size_t n = 0;
+
+	for (size_t i = 0; page->target->is_shared && i < source->n_servers; i++) {
+		const struct config_server *server = &page->config->servers[source->servers[i]];
+
+		if (config_own_target(server, source) != NULL || has_row(sample, server->name))
+			continue;
+		if (n++ < NAMES_SHOWN)
+			(void)fprintf(page->out, "%s%s", n == 1 ? "\nno row of " : ", ",
+				      server->name);
+	}
+	if (n > NAMES_SHOWN)
+		(void)fprintf(page->out, " and %zu more", n - NAMES_SHOWN);
+	if (n > 0)
+		(void)fputc('\n', page->out);
+}
+
 static void print_notes(const struct probe_page *page, const struct source_sample *sample)
 {
 	if (sample->n_notes > 0)
@@ -196,6 +226,8 @@ void probe_show_sample(const struct probe_page *page, const struct source_sample
 {
 	for (size_t i = 0; i < sample->n_rows; i++)
 		print_row(page, &sample->row[i]);
+	if (sample->n_rows > 0)
+		print_absent(page, sample);
 	print_notes(page, sample);
 	if (rc == 0)
 		(void)fprintf(page->out, "\ngood: %zu figures, %zu rows\n", sample->n_found,

@@ -357,13 +357,14 @@ static json_t *service_document(struct subject *s)
 	for (size_t row = 0; row < s->service->n_rows; row++)
 		s->recent_calls += report_recent_calls(s->report, s->source, server_of(s, row));
 	return json_pack(
-		"{s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o}", "name", s->config->name, "router",
-		router_document(s), "default", default_name(s), "decided", decided_document(s),
-		"fallback_reasons", reasons_document(s), "default_decides_now",
+		"{s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o}", "name", s->config->name,
+		"router", router_document(s), "default", default_name(s), "decided",
+		decided_document(s), "fallback_reasons", reasons_document(s), "default_decides_now",
 		reason == CR_REASON_NONE ? json_null() : json_string(words_reason(reason)),
 		"ranked_by", is_router_order(s) ? "router" : "default", "stale_after_s",
 		document_seconds(s->service->stale_after_ns), "ranking", ranking_document(s),
-		"not_ranked", not_ranked_document(s), "warnings", service_warnings(s));
+		"not_ranked", not_ranked_document(s), "warnings", service_warnings(s), "failing",
+		report_service_failing(s->source, s->config));
 }
 
 /* A service that has not been published yet. */
@@ -377,13 +378,13 @@ static json_t *bare_document(const struct report_source *source,
 				 : json_pack("{s:s,s:n,s:n,s:s}", "plugin", config->router.plugin,
 					     "version", "generation", "state", "not loaded");
 
-	return json_pack("{s:s,s:o,s:s?,s:{s:i,s:i,s:i,s:i},s:{},s:s,s:s,s:o,s:[],s:[],s:o}",
-			 "name", config->name, "router", router, "default", config->preset.plugin,
-			 "decided", "router", 0, "default", 0, "refused", 0, "nobody", 0,
-			 "fallback_reasons", "default_decides_now",
-			 words_reason(CR_REASON_NO_SNAPSHOT), "ranked_by", "default",
-			 "stale_after_s", document_seconds(config->stale_after_ns), "ranking",
-			 "not_ranked", "warnings", warnings);
+	return json_pack(
+		"{s:s,s:o,s:s?,s:{s:i,s:i,s:i,s:i},s:{},s:s,s:s,s:o,s:[],s:[],s:o,s:o}", "name",
+		config->name, "router", router, "default", config->preset.plugin, "decided",
+		"router", 0, "default", 0, "refused", 0, "nobody", 0, "fallback_reasons",
+		"default_decides_now", words_reason(CR_REASON_NO_SNAPSHOT), "ranked_by", "default",
+		"stale_after_s", document_seconds(config->stale_after_ns), "ranking", "not_ranked",
+		"warnings", warnings, "failing", report_service_failing(source, config));
 }
 
 static const struct image_service *find_service(const struct image_header *image, const char *name)

@@ -46,6 +46,7 @@ static void server_free(struct server *server)
 		return;
 	free(server->sample);
 	free(server->reject);
+	free(server->failing);
 	free(server);
 }
 
@@ -177,6 +178,7 @@ static void take_over(struct servers *servers, const struct config *config, stru
 		next[i]->index = i;
 		servers_note_change(servers, next[i]);
 	}
+	servers_keep_failing(next, servers->n, config);
 	pthread_mutex_unlock(&servers->lock);
 
 	for (size_t i = 0; i < n_old; i++)
@@ -321,7 +323,8 @@ static bool clear(struct server *server)
 	return true;
 }
 
-void servers_polled(struct servers *servers, const char *server, const char *error)
+void servers_polled(struct servers *servers, const char *source, const char *server,
+		    const char *error)
 {
 	struct server *found;
 	bool is_cleared = false;
@@ -331,7 +334,7 @@ void servers_polled(struct servers *servers, const char *server, const char *err
 	if (found != NULL && !found->is_admin) {
 		found->polls++;
 		found->failures += error != NULL;
-		(void)text_copy(found->error, sizeof found->error, error == NULL ? "" : error);
+		servers_note_failing(found, source, error);
 		is_cleared = error == NULL && clear(found);
 	}
 	if (is_cleared)

@@ -52,7 +52,8 @@ static void copy_server(const struct server *server, struct servers_entry *out)
 	memcpy(out->rejected, server->rejected, sizeof out->rejected);
 	out->polls = server->polls;
 	out->failures = server->failures;
-	(void)text_copy(out->error, sizeof out->error, server->error);
+	(void)text_copy(out->error, sizeof out->error,
+			server->n_failing > 0 ? server->failing[0].told.text : "");
 	out->good_ns = server->good_ns;
 	copy_samples(server, out->value, out->taken_ns, SERVERS_METRICS_MAX);
 }

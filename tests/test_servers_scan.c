@@ -31,7 +31,7 @@ Test(servers_scan, shows_a_scan_what_has_changed_since_the_last_one)
 	cr_expect_eq(servers_scan(servers, n, since, take_brief, &scanned), since);
 	cr_expect_eq(scanned.n, 0u);
 	servers_put(servers, "ms2", 2, 77, 0);
-	servers_polled(servers, "ms1", NULL); /* no image shows it */
+	servers_polled(servers, "wls", "ms1", NULL); /* no image shows it */
 	servers_put(servers, "ms1", 2, -1, 0);
 	since = servers_scan(servers, n, since, take_brief, &scanned);
 	cr_expect_eq(scanned.n, 1u);

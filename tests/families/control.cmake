@@ -6,8 +6,9 @@ unit_test(control SOURCES ${control} tests/control_rig.c
 unit_test(control_socket SOURCES ${control} tests/control_rig.c
 	LIBS PkgConfig::libevent_core PkgConfig::jansson)
 
-set(report daemon/smooth.c daemon/document.c daemon/report.c daemon/report_health.c
-	daemon/report_plugins.c daemon/report_status.c daemon/warnings.c daemon/unsteady.c ${servers_part}
+set(report daemon/smooth.c daemon/document.c daemon/report.c daemon/report_failing.c
+	daemon/report_health.c daemon/report_plugins.c daemon/report_status.c daemon/warnings.c
+	daemon/unsteady.c ${servers_part}
 	${counters_part} core/health.c core/image.c ${words})
 unit_test(report SOURCES ${report} LIBS PkgConfig::jansson m)
 unit_test(report_lists SOURCES ${report} LIBS PkgConfig::jansson m)
