@@ -23,8 +23,9 @@ install(FILES docs/callrouter.sysusers DESTINATION lib/sysusers.d RENAME callrou
 install(FILES docs/completion/callrouterctl.bash RENAME callrouterctl
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 
-install(FILES docs/config.md docs/sources.md docs/sources-snmp.md plugins.d/README.md plugins.d/example.c
+install(FILES docs/config.md docs/sources.md plugins.d/README.md plugins.d/example.c
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/callrouter)
+install(DIRECTORY docs/sources DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/callrouter)
 
 # docs/NAME.SECTION.scd -> man/NAME.SECTION
 find_program(SCDOC scdoc)

@@ -116,13 +116,35 @@ static int side_run(struct cr_thread *thread, const struct world *world, const s
 	return got;
 }
 
+static uint16_t row_within(uint16_t row, uint16_t n_rows)
+{
+	return row < n_rows ? row : CR_NONE;
+}
+
+/* The call as routers may believe it: the rows that it names may be those of an older state, and
+ * routers take them for rows of their view. */
+static const struct cr_call *call_within(const struct cr_call *call, uint16_t n_rows,
+					 struct cr_call *copy)
+{
+	const uint16_t primary = row_within(call->primary, n_rows);
+	const uint16_t secondary = row_within(call->secondary, n_rows);
+
+	if (primary == call->primary && secondary == call->secondary)
+		return call;
+	*copy = *call;
+	copy->primary = primary;
+	copy->secondary = secondary;
+	return copy;
+}
+
 static enum cr_reason side_route(struct cr_thread *thread, const struct world *world,
 				 const struct spot *spot, const struct side *side,
 				 const struct cr_call *call, struct answer *answer)
 {
 	const uint32_t n = look_filter(&thread->look, image_order(world->image, side->choice),
 				       spot->n_usable, thread->order);
-	const int got = side_run(thread, world, side, call, n);
+	struct cr_call copy;
+	const int got = side_run(thread, world, side, call_within(call, spot->n_rows, &copy), n);
 
 	if (got == CR_DEFAULT)
 		return CR_REASON_ROUTER_DEFAULT;
@@ -415,6 +437,37 @@ void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum cr_outcome 
 	}
 	ticket->at = ticket->n;
 	world_leave(thread);
+}
+
+/* The row of the server of this name, or CR_NONE. */
+static uint16_t spot_find(const struct spot *spot, struct cr_str name)
+{
+	for (uint16_t row = 0; row < spot->n_rows && name.len > 0; row++) {
+		const char *own = spot->place[row].server->name;
+
+		if (own[0] == name.ptr[0] && strlen(own) == name.len &&
+		    memcmp(own, name.ptr, name.len) == 0)
+			return row;
+	}
+	return CR_NONE;
+}
+
+int cr_call_session(struct cr_thread *thread, int service, const struct cr_session *session,
+		    struct cr_call *call)
+{
+	const struct spot *spot;
+
+	call->primary = call->secondary = CR_NONE;
+	if (session == NULL)
+		return 0;
+	call->key = session->id;
+	spot = world_spot(world_enter(thread), service);
+	if (spot != NULL) {
+		call->primary = spot_find(spot, session->primary);
+		call->secondary = spot_find(spot, session->secondary);
+	}
+	world_leave(thread);
+	return (call->primary != CR_NONE) + (call->secondary != CR_NONE);
 }
 
 void cr_call_now(struct cr_thread *thread, struct cr_call *call)

@@ -40,7 +40,8 @@ static void apply_log_report(const char *text)
 static int apply_read(struct daemon *daemon, struct config **config, char **text, struct err *err)
 {
 	const struct config_plugins plugins = { catalogue_options, &daemon->catalogue,
-						catalogue_accepts, &daemon->options.profiles };
+						catalogue_accepts, &daemon->options.profiles,
+						catalogue_metrics };
 	struct config_report report = { 0 };
 	const int failed = config_read(daemon->options.config_path, &plugins, config, &report);
 
@@ -56,6 +57,16 @@ static int apply_read(struct daemon *daemon, struct config **config, char **text
 	else
 		free(report.text);
 	return failed;
+}
+
+/* Told with each configuration that is applied; status shows them meanwhile. */
+static void apply_log_warnings(const struct config *config)
+{
+	char text[CONFIG_WARNING_LEN];
+
+	for (size_t i = 0; i < config->n_warnings; i++)
+		log_warn("configuration warning", "%s",
+			 config_warning_show(config, &config->warnings[i], text, sizeof text));
 }
 
 /*** Collectors ***/
@@ -260,5 +271,6 @@ int daemon_apply(struct daemon *daemon, char **report, struct err *err)
 	log_info("configuration applied", "file=%s servers=%zu services=%zu sources=%zu",
 		 daemon->options.config_path, daemon->config->n_servers, daemon->config->n_services,
 		 daemon->config->n_sources);
+	apply_log_warnings(daemon->config);
 	return 0;
 }

@@ -17,6 +17,7 @@ static const struct ctl_command commands[] = {
 	  "  --method M      the call's method, such as \"GET /shop\"\n"
 	  "  --param K=V     a parameter of the call; may be repeated\n"
 	  "  --key K         what has to stay together\n"
+	  "  --session S     the value of its session cookie: id!primary!secondary, id.route\n"
 	  "  --client IP     where the call comes from\n"
 	  "  --cost BYTES    heap that the call is expected to hold, such as 64KiB\n"
 	  "  --count N       so many calls, each with a fresh draw\n"
@@ -56,7 +57,12 @@ static const struct ctl_command commands[] = {
 	  "  --replay FILE      read this answer (a body, snmpwalk -On, .snmprec); ask nobody\n"
 	  "  --request NAME     which request it answers, by name or number\n"
 	  "  --raw              show answers whole\n"
-	  "  --plugins-dir DIR, --profiles-dir DIR   as callrouterd takes them\n",
+	  "  --plugins-dir DIR, --profiles-dir DIR   as callrouterd takes them\n\n"
+	  "  callrouterctl source test tomcat --server ms2\n"
+	  "  callrouterctl source test app --replay page.json\n"
+	  "  callrouterctl source test prom --request used --replay answer.json\n"
+	  "  callrouterctl source test wls --replay walk.txt        snmpwalk -On ... >walk.txt\n\n"
+	  "Secrets are read by whoever runs it: root, or callrouterd's user.\n",
 	  ctl_source },
 	{ "profile", "list | show NAME", "Show the profiles of sources, or what one says",
 	  "  --profiles-dir DIR where they are; may be repeated\n", ctl_profile },

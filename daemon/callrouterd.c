@@ -205,6 +205,16 @@ static int parse(struct command_line *line, int argc, char **argv)
 
 /*** --check and --test-source ***/
 
+/* They refuse nothing. */
+static void show_warnings(const struct config *config)
+{
+	char text[CONFIG_WARNING_LEN];
+
+	for (size_t i = 0; i < config->n_warnings; i++)
+		(void)fprintf(stderr, "%s\n",
+			      config_warning_show(config, &config->warnings[i], text, sizeof text));
+}
+
 static int check_config(const struct command_line *line)
 {
 	struct catalogue catalogue;
@@ -212,7 +222,7 @@ static int check_config(const struct command_line *line)
 	struct config *config = NULL;
 	struct err err = { 0 };
 	const struct config_plugins plugins = { catalogue_options, &catalogue, catalogue_accepts,
-						&line->options.profiles };
+						&line->options.profiles, catalogue_metrics };
 	int failed;
 
 	catalogue_open(&catalogue, NULL, line->options.plugins_dir, line->options.n_plugins_dirs,
@@ -220,13 +230,14 @@ static int check_config(const struct command_line *line)
 	failed = config_read(line->options.config_path, &plugins, &config, &report);
 	if (failed == 0 && line->probe.source != NULL)
 		failed = probe(config, &catalogue, &line->probe);
-	else if (failed == 0)
+	else if (failed == 0) {
+		show_warnings(config);
 		(void)printf("%s: good: %zu server%s, %zu collector%s, %zu service%s\n",
 			     line->options.config_path, config->n_servers,
 			     text_s(config->n_servers), config->n_sources,
 			     text_s(config->n_sources), config->n_services,
 			     text_s(config->n_services));
-	else if (report.text != NULL)
+	} else if (report.text != NULL)
 		(void)fputs(report.text, stderr);
 	free(report.text);
 	config_free(config);

@@ -262,6 +262,20 @@ int catalogue_options(void *arg, bool want_router, const char *plugin,
 	return 0;
 }
 
+int catalogue_metrics(void *arg, const char *router, const char *const **needs,
+		      const char *const **wants)
+{
+	const struct ranker_facts *facts = NULL;
+	struct err err = { 0 };
+
+	if (catalogue_facts(arg, router, &facts, &err) < 0)
+		return err.code;
+	assert(facts != NULL); /* as above */
+	*needs = (const char *const *)facts->needs;
+	*wants = (const char *const *)facts->wants;
+	return 0;
+}
+
 /* The file that would be loaded. */
 static const char *catalogue_path(const struct catalogue *catalogue, const char *plugin,
 				  bool *is_loose)

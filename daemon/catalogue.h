@@ -83,6 +83,10 @@ int catalogue_options(void *arg, bool want_router, const char *plugin,
  */
 int catalogue_accepts(void *arg, const char *plugin, const char *packed, struct err *err);
 
+/** For config_read(): the metrics of a router. arg: the catalogue. See struct config_plugins. */
+int catalogue_metrics(void *arg, const char *router, const char *const **needs,
+		      const char *const **wants);
+
 /** The file of a plugin that was asked for by catalogue_options(), or NULL. Borrowed. */
 const char *catalogue_file(const struct catalogue *catalogue, const char *plugin);
 

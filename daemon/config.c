@@ -117,6 +117,8 @@ static int read_config(struct config_reader *reader)
 	r = find_folder(reader);
 	if (r == 0)
 		read_top(reader, root);
+	if (r == 0)
+		config_warnings_make(reader);
 	yaml_document_delete(&reader->document);
 	return r;
 }
@@ -171,12 +173,15 @@ static void free_source(struct config_source *source)
 	free(source->plugin);
 	free(source->target);
 	free(source->servers);
+	free(source->profile);
+	config_figures_free(source);
 	config_pairs_free(source->options, source->n_options);
 }
 
 static void free_choice(struct config_choice *choice)
 {
 	free(choice->plugin);
+	free(choice->ranks_by);
 	config_pairs_free(choice->options, choice->n_options);
 }
 
@@ -202,6 +207,7 @@ void config_free(struct config *config)
 		free_source(&config->sources[i]);
 	for (size_t i = 0; i < config->n_services; i++)
 		free_service(&config->services[i]);
+	config_warnings_free(config);
 	free(config->servers);
 	free(config->sources);
 	free(config->services);

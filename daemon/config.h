@@ -28,6 +28,14 @@ struct config_server {
 	size_t n_targets;
 };
 
+/** A figure that a source gives. */
+struct config_figure {
+	char *metric;
+	bool is_derived; /* it follows from what the source measures alone */
+	/* A number of what its description says of it, or of what it follows from. */
+	uint64_t way;
+};
+
 /** One entry of collectors: a source. */
 struct config_source {
 	char *name, *plugin;
@@ -39,6 +47,10 @@ struct config_source {
 	 * one option "source". */
 	struct config_pair *options;
 	size_t n_options;
+	char *profile; /* as it was written, or NULL */
+	/* What its description gives, by name; none if its plugin reads no source language. */
+	struct config_figure *figures;
+	size_t n_figures;
 	int line, column;
 };
 
@@ -47,6 +59,9 @@ struct config_choice {
 	char *plugin; /* NULL: none */
 	struct config_pair *options;
 	size_t n_options;
+	/* The figure of the heap that its plugin needs, or that its options name first; NULL: none,
+	 * or nobody knows. */
+	char *ranks_by;
 	int line, column;
 };
 
@@ -99,6 +114,18 @@ struct config_service {
 	size_t n_smooth;
 };
 
+#define CONFIG_NO_SERVICE SIZE_MAX
+
+/** What is no mistake, but seldom meant. */
+struct config_warning {
+	const char *word; /* "two_sources": two collectors give one figure of one server;
+			     "mixed_sources": the servers of a service have one figure from
+			     different kinds of source */
+	char *text;       /* what, what happens, and what to do */
+	size_t service;   /* index of whom it is about, or CONFIG_NO_SERVICE */
+	int line, column; /* line 0: the file as a whole */
+};
+
 struct config {
 	char *path;
 	uint32_t hosts; /* data-plane hosts of the fleet; 0: unknown */
@@ -110,6 +137,8 @@ struct config {
 	size_t n_sources;
 	struct config_service *services;
 	size_t n_services;
+	struct config_warning *warnings;
+	size_t n_warnings;
 };
 
 /** How the configuration learns which options a plugin takes. */
@@ -129,6 +158,12 @@ struct config_plugins {
 	 */
 	int (*accepts)(void *arg, const char *plugin, const char *packed, struct err *err);
 	const struct profiles *profiles; /* NULL: there are none but by their path */
+	/**
+	 * The metrics that a router needs and wants, both NULL-terminated or NULL, valid until the
+	 * configuration is read. NULL: nobody knows. Returns 0, or < 0.
+	 */
+	int (*metrics)(void *arg, const char *router, const char *const **needs,
+		       const char *const **wants);
 };
 
 /** All mistakes of a file in its order: lines "file:line:col: what, and what would be right\n";
@@ -148,6 +183,12 @@ struct config_report {
 int config_read(const char *path, const struct config_plugins *plugins, struct config **out,
 		struct config_report *report);
 void config_free(struct config *config);
+
+#define CONFIG_WARNING_LEN 1536
+
+/** "FILE:3:5: warning: two_sources: collectors a and b ...", in buf. [any] */
+const char *config_warning_show(const struct config *config, const struct config_warning *warning,
+				char *buf, size_t len);
 
 /**
  * Fill a target template in for one server: ${host} ${port} ${name} and its vars. Returns malloc'd

@@ -202,6 +202,42 @@ struct config_entry {
 void config_profile_read(struct config_reader *reader, const struct config_entry *entry,
 			 struct config_source *source, struct config_source_nodes *nodes);
 
+/*** config_figures.c ***/
+
+/** Take the figures out of a description in JSON, which is a good one; with those that follow from
+ * them. [main] */
+void config_figures_read(struct config_reader *reader, const char *text,
+			 struct config_source *source);
+void config_figures_free(struct config_source *source);
+
+/** The figure that a source gives of a metric, or NULL. [any] */
+const struct config_figure *config_figure_find(const struct config_source *source,
+					       const char *metric);
+
+/*** config_looks.c ***/
+
+#define CONFIG_LOOKS_MAX 64 /* metrics of one router */
+
+/** Metrics, borrowed from a plugin's facts. */
+struct config_looks {
+	const char *metric[CONFIG_LOOKS_MAX];
+	size_t n;
+};
+
+/** The metrics that a router looks at: those that it needs, and those that it wants; of a router
+ * that is told by free text what to look at, those that are named there. [main] */
+void config_looks_find(const struct config_reader *reader, const struct config_choice *choice,
+		       struct config_looks *looks);
+
+/** Set choice->ranks_by. [main] */
+void config_ranks_by_find(struct config_reader *reader, struct config_choice *choice);
+
+/*** config_warnings.c ***/
+
+/** Note what is seldom meant in reader->config, if it has no mistakes. [main] */
+void config_warnings_make(struct config_reader *reader);
+void config_warnings_free(struct config *config);
+
 /*** config_servers.c ***/
 
 /** Read the list of servers. Sources must have been read. [main] */

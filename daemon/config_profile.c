@@ -170,6 +170,7 @@ static void load_profile(struct making *making)
 		making->is_faulty = true;
 		return;
 	}
+	making->source->profile = config_copy(reader, name);
 	rc = access(path, R_OK) < 0 ? -errno : 0;
 	if (rc < 0) {
 		config_mistake(reader, making->entry->profile, "profile %s cannot be read: %s",
@@ -330,6 +331,8 @@ static void finish_text(struct making *making, struct config_source_nodes *nodes
 			       "(callrouterctl profile list shows them)");
 	else if (source_parse(pair.value, &parsed, take_source_fault, making) == -ENOMEM)
 		reader->is_out_of_memory = true;
+	if (parsed != NULL)
+		config_figures_read(reader, pair.value, making->source);
 	nodes->is_per_server = parsed != NULL && parsed->scope == SOURCE_SERVER;
 	source_free(parsed);
 	pair.name = config_copy(reader, CONFIG_SOURCE_OPTION);

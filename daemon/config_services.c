@@ -57,6 +57,7 @@ static void read_choice(struct config_reader *reader, const yaml_node_t *node, c
 	options.pairs = choice->options;
 	options.n = choice->n_options;
 	config_options_check(reader, &options);
+	config_ranks_by_find(reader, choice);
 }
 
 /* entry: of the service, which did not name a default. */

@@ -185,6 +185,15 @@ struct cr_ticket;
  * {"server", "reason", "for_s"}; a new reference. (ctl_not_listed.c) */
 json_t *ctl_not_listed(const struct ctl *ctl, const char *service, const struct cr_ticket *ticket);
 
+struct cr_session;
+
+/** What was understood of a session, and whether a service has its servers (call: after
+ * cr_call_session()): a line for people; an object, a new reference, or NULL without memory.
+ * (ctl_session.c) */
+void ctl_session_print(const struct cr_session *session, const struct cr_call *call,
+		       const char *service);
+json_t *ctl_session_document(const struct cr_session *session, const struct cr_call *call);
+
 /** Print with every line indented. Returns 0 or -ENOMEM: a cell could not be kept. */
 int ctl_table_print(const struct ctl_table *table, FILE *out, bool is_coloured, int indent);
 

@@ -24,7 +24,9 @@ struct question {
 	struct cr_call call;
 	struct cr_param param[PARAMS_MAX];
 	const struct cr_param *list[PARAMS_MAX];
-	int64_t count; /* 0: not given: one */
+	int64_t count;             /* 0: not given: one */
+	struct cr_session session; /* value empty: not given */
+	bool has_key;
 };
 
 /* What --count found: how often each server was first. */
@@ -41,6 +43,11 @@ struct tally {
 static struct cr_str str_of(const char *text)
 {
 	return (struct cr_str){ .ptr = text, .len = strlen(text) };
+}
+
+static bool has_session(const struct question *q)
+{
+	return q->session.value.len > 0;
 }
 
 /*** Arguments ***/
@@ -60,6 +67,16 @@ static int add_param(const struct ctl *ctl, struct question *q, const char *text
 	return 0;
 }
 
+static int take_session(const struct ctl *ctl, struct question *q, const char *value)
+{
+	static const struct cr_session_rule rule = { .format = CR_SESSION_ANY };
+
+	if (!cr_session_split(&rule, str_of(value), &q->session))
+		return ctl_usage(ctl, "--session: the value of a session cookie is wanted, such as "
+				      "id!primary!secondary or id.route");
+	return 0;
+}
+
 static int take_option(const struct ctl *ctl, struct question *q, int code)
 {
 	switch (code) {
@@ -68,7 +85,10 @@ static int take_option(const struct ctl *ctl, struct question *q, int code)
 		return 0;
 	case 'k':
 		q->call.key = str_of(optarg);
+		q->has_key = true;
 		return 0;
+	case 's':
+		return take_session(ctl, q, optarg);
 	case 'c':
 		q->call.client = str_of(optarg);
 		return 0;
@@ -93,6 +113,7 @@ static int take_arguments(struct ctl *ctl, int argc, char **argv, struct questio
 						 { "method", required_argument, NULL, 'm' },
 						 { "param", required_argument, NULL, 'p' },
 						 { "key", required_argument, NULL, 'k' },
+						 { "session", required_argument, NULL, 's' },
 						 { "client", required_argument, NULL, 'c' },
 						 { "cost", required_argument, NULL, 'b' },
 						 { "count", required_argument, NULL, 'n' },
@@ -132,6 +153,9 @@ static int print_document(const struct question *q, const struct cr_ticket *tick
 			     servers);
 	if (not_listed != NULL)
 		(void)json_object_set(document, "not_listed", not_listed);
+	if (not_listed != NULL && has_session(q))
+		(void)json_object_set_new(document, "session",
+					  ctl_session_document(&q->session, &q->call));
 	r = json_dumpf(document, stdout, flags);
 	json_decref(document);
 	return r;
@@ -182,6 +206,8 @@ static void print_sentence(const struct question *q, const struct cr_ticket *tic
 	(void)fputc('\n', stdout);
 	if (ticket->reason != CR_REASON_NONE)
 		(void)printf("  because %s\n", words_reason_help(ticket->reason));
+	if (has_session(q))
+		ctl_session_print(&q->session, &q->call, q->service);
 	print_not_listed(not_listed);
 }
 
@@ -240,6 +266,8 @@ static int tally_print(const struct tally *tally, const struct question *q)
 		if (tally->reason[i] > 0)
 			(void)printf("  %lld because %s\n", (long long)tally->reason[i],
 				     words_reason_help((enum cr_reason)i));
+	if (has_session(q))
+		ctl_session_print(&q->session, &q->call, q->service);
 	for (size_t i = 0; i < tally->n; i++) {
 		ctl_table_add(table, CTL_BOLD, tally->first[i].server->name);
 		ctl_table_addf(table, CTL_PLAIN, "%lld", (long long)tally->first[i].calls);
@@ -297,8 +325,20 @@ static int route_many(const struct ctl *ctl, struct question *q, struct cr_threa
 	return r == 0 ? CTL_GOOD : ctl_fail(CTL_REFUSED, "out of memory");
 }
 
+/* The key is the session's id, unless another was asked for. */
+static void place_session(struct question *q, struct cr_thread *thread, int service)
+{
+	const struct cr_str key = q->call.key;
+
+	if (!has_session(q))
+		return;
+	(void)cr_call_session(thread, service, &q->session, &q->call);
+	if (q->has_key)
+		q->call.key = key;
+}
+
 /* A state is taken over at once if there is one; a writer at work may take a moment. */
-static void route_when_ready(const struct question *q, struct cr *cr, struct cr_thread *thread,
+static void route_when_ready(struct question *q, struct cr *cr, struct cr_thread *thread,
 			     int service, struct cr_ticket *ticket)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
@@ -306,6 +346,7 @@ static void route_when_ready(const struct question *q, struct cr *cr, struct cr_
 
 	for (;;) {
 		(void)cr_refresh(cr);
+		place_session(q, thread, service);
 		(void)cr_route_dry(thread, service, &q->call, ticket);
 		if (ticket->reason != CR_REASON_NO_SNAPSHOT || clock_now_ns() >= deadline_ns)
 			return;

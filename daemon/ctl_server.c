@@ -21,6 +21,7 @@ static void add_value(struct ctl_table *table, const char *name, double value)
 static void add_metric(struct ctl_table *table, const char *name, const json_t *metric)
 {
 	const bool is_fresh = json_is_true(json_object_get(metric, "fresh"));
+	const char *how = json_string_value(json_object_get(metric, "derived"));
 	char text[32];
 
 	ctl_table_add(table, CTL_PLAIN, name);
@@ -31,13 +32,16 @@ static void add_metric(struct ctl_table *table, const char *name, const json_t *
 		      metric == NULL ? "absent"
 		      : is_fresh     ? "fresh"
 				     : "stale");
+	ctl_table_add(table, CTL_PLAIN, metric == NULL ? "-" : how != NULL ? how : "measured");
 }
 
 static int print_metrics(const json_t *server, bool is_coloured)
 {
-	static const struct ctl_column columns[] = {
-		{ "METRIC", false }, { "VALUE", true }, { "AGE", true }, { "STATE", false }
-	};
+	static const struct ctl_column columns[] = { { "METRIC", false },
+						     { "VALUE", true },
+						     { "AGE", true },
+						     { "STATE", false },
+						     { "HOW", false } };
 	struct ctl_table *table = ctl_table_new(columns, sizeof columns / sizeof *columns);
 	const json_t *absent = json_object_get(server, "absent");
 	const char *name;
@@ -106,6 +110,20 @@ static void print_check(const json_t *server)
 		     error != NULL ? ctl_clean(text, sizeof text, error) : "");
 }
 
+/* What each source says that cannot poll it now. */
+static void print_failing(const json_t *failing)
+{
+	char since[32], text[256];
+
+	for (size_t i = 0; i < json_array_size(failing); i++) {
+		const json_t *entry = json_array_get(failing, i);
+
+		(void)printf("fails for %s: %s\n",
+			     text_show_seconds(since, sizeof since, ctl_number(entry, "for_s")),
+			     ctl_clean(text, sizeof text, ctl_text(entry, "error")));
+	}
+}
+
 static void print_facts(const json_t *server)
 {
 	const bool is_drained = json_is_true(json_object_get(server, "drained"));
@@ -125,9 +143,7 @@ static void print_facts(const json_t *server)
 	print_check(server);
 	(void)printf("polls %lld, of which %lld failed\n", ctl_count_of(server, "polls"),
 		     ctl_count_of(server, "poll_failures"));
-	if (json_is_string(json_object_get(server, "error")))
-		(void)printf("last error: %s\n",
-			     ctl_clean(text, sizeof text, ctl_text(server, "error")));
+	print_failing(json_object_get(server, "failing"));
 	if (json_is_string(json_object_get(server, "skipped")))
 		(void)printf("administration server: %s\n",
 			     ctl_clean(text, sizeof text, ctl_text(server, "skipped")));

@@ -19,6 +19,7 @@
 #define INTERVAL_MIN_NS (100 * CLOCK_MS)
 #define N_BEFORE        9 /* columns of the table before the router's */
 #define TITLE_MAX       32
+#define FAILING_SHOWN   4 /* of all whose polls fail */
 
 /* Where and how to write. */
 struct page {
@@ -139,6 +140,29 @@ static void print_warnings(const struct page *page, const json_t *warnings)
 			      in_colour(page, CTL_YELLOW), ctl_text(warning, "warning"),
 			      ctl_text(warning, "text"), in_colour(page, CTL_PLAIN));
 	}
+}
+
+/* "ms1 for 2m10s: jvm: auth: ..." */
+static void print_failing(const struct page *page, const json_t *failing)
+{
+	const json_t *list = json_object_get(failing, "list");
+	const long long n = ctl_count_of(failing, "servers");
+	const char *label = "polls";
+	char since[32], text[256];
+	size_t shown = 0;
+
+	for (; shown < json_array_size(list) && shown < FAILING_SHOWN; shown++, label = "") {
+		const json_t *entry = json_array_get(list, shown);
+
+		(void)fprintf(page->out, LABEL "%s%s fails for %s: %s%s\n", label,
+			      in_colour(page, CTL_YELLOW), ctl_text(entry, "server"),
+			      text_show_seconds(since, sizeof since, ctl_number(entry, "for_s")),
+			      ctl_clean(text, sizeof text, ctl_text(entry, "error")),
+			      in_colour(page, CTL_PLAIN));
+	}
+	if (json_array_size(list) > shown)
+		(void)fprintf(page->out, LABEL "%lld servers in all: see callrouterctl servers\n",
+			      label, n);
 }
 
 /*** The ranking ***/
@@ -348,6 +372,7 @@ static int print_service(const struct page *page, const json_t *service)
 	print_decided(page, service);
 	print_reasons(page, json_object_get(service, "fallback_reasons"));
 	print_warnings(page, json_object_get(service, "warnings"));
+	print_failing(page, json_object_get(service, "failing"));
 	print_order(page, service);
 	r = print_ranking(page, service);
 	print_smoothed(page, json_object_get(service, "ranking"));
@@ -362,6 +387,7 @@ int ctl_status_print(const json_t *status, FILE *out, bool is_coloured)
 	int r = 0;
 
 	print_head(&page, status);
+	print_warnings(&page, json_object_get(status, "warnings"));
 	for (size_t i = 0; i < json_array_size(services) && r == 0; i++)
 		r = print_service(&page, json_array_get(services, i));
 	return r;

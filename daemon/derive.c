@@ -1,4 +1,4 @@
-/* derive.c - a table of sums and differences, and a table of contradictions. */
+/* derive.c - tables of sums, differences and shares, and a table of contradictions. */
 #include "derive.h"
 
 #include <math.h>
@@ -11,21 +11,41 @@ const char *const derive_names[HEAP_COUNT] = {
 	[HEAP_AVAILABLE] = "jvm_heap_available_bytes",
 	[HEAP_USED_AFTER_GC] = "jvm_heap_used_after_gc_bytes",
 	[HEAP_FREE_AFTER_GC] = "jvm_heap_free_after_gc_bytes",
+	[HEAP_FREE_RATIO] = "jvm_heap_free_ratio",
 };
 
-/* result = left + sign * right; instead: for left, if that is unknown. */
-static const struct {
-	int result, left, instead, right;
-	double sign;
-	const char *words, *instead_words;
-} steps[] = {
-	{ HEAP_USED, HEAP_SIZE, -1, HEAP_FREE, -1, "size - free", NULL },
-	{ HEAP_FREE, HEAP_SIZE, -1, HEAP_USED, -1, "size - used", NULL },
-	{ HEAP_SIZE, HEAP_USED, -1, HEAP_FREE, 1, "used + free", NULL },
-	{ HEAP_AVAILABLE, HEAP_MAX, HEAP_SIZE, HEAP_USED, -1, "max - used",
-	  "size - used, for want of max" },
-	{ HEAP_FREE_AFTER_GC, HEAP_MAX, HEAP_SIZE, HEAP_USED_AFTER_GC, -1, "max - used after gc",
+const char *const derive_threads_names[THREADS_COUNT] = {
+	[THREADS_BUSY] = "busy_threads",
+	[THREADS_MAX] = "max_threads",
+	[THREADS_BUSY_RATIO] = "busy_threads_ratio",
+};
+
+#define ALWAYS (-1)
+
+/* result = left op right. unless: not while that is known, for there is a better way. */
+struct step {
+	int result, left;
+	enum { PLUS, MINUS, SHARE } op;
+	int right, unless;
+	const char *words;
+};
+
+static const struct step heap_steps[] = {
+	{ HEAP_USED, HEAP_SIZE, MINUS, HEAP_FREE, ALWAYS, "size - free" },
+	{ HEAP_FREE, HEAP_SIZE, MINUS, HEAP_USED, ALWAYS, "size - used" },
+	{ HEAP_SIZE, HEAP_USED, PLUS, HEAP_FREE, ALWAYS, "used + free" },
+	{ HEAP_AVAILABLE, HEAP_MAX, MINUS, HEAP_USED, ALWAYS, "max - used" },
+	{ HEAP_AVAILABLE, HEAP_SIZE, MINUS, HEAP_USED, HEAP_MAX, "size - used, for want of max" },
+	{ HEAP_FREE_AFTER_GC, HEAP_MAX, MINUS, HEAP_USED_AFTER_GC, ALWAYS, "max - used after gc" },
+	{ HEAP_FREE_AFTER_GC, HEAP_SIZE, MINUS, HEAP_USED_AFTER_GC, HEAP_MAX,
 	  "size - used after gc, for want of max" },
+	{ HEAP_FREE_RATIO, HEAP_AVAILABLE, SHARE, HEAP_MAX, ALWAYS, "available / max" },
+	{ HEAP_FREE_RATIO, HEAP_FREE, SHARE, HEAP_SIZE, HEAP_MAX, "free / size, for want of max" },
+};
+
+static const struct step threads_steps[] = {
+	{ THREADS_BUSY_RATIO, THREADS_BUSY, SHARE, THREADS_MAX, ALWAYS,
+	  "busy threads / max threads" },
 };
 
 /* more can never be above less. */
@@ -52,21 +72,41 @@ static unsigned contradict(const double *value)
 	return faults;
 }
 
-static void derive_one(double *value, int64_t *taken_ns, const char **how, size_t step)
+/* NaN if a part is unknown, or there is nothing to have a share of. */
+static double work_out(const struct step *step, const double *value)
 {
-	const int result = steps[step].result, right = steps[step].right;
-	const bool has_left = steps[step].instead < 0 || !isnan(value[steps[step].left]);
-	const int left = has_left ? steps[step].left : steps[step].instead;
-	const double sum = value[left] + steps[step].sign * value[right];
-	const int64_t oldest_ns =
-		taken_ns[left] < taken_ns[right] ? taken_ns[left] : taken_ns[right];
+	const double left = value[step->left], right = value[step->right];
 
-	if (isnan(sum) || (!isnan(value[result]) && taken_ns[result] >= oldest_ns))
+	switch (step->op) {
+	case PLUS:
+		return left + right;
+	case MINUS:
+		return left < right ? 0 : left - right;
+	case SHARE:
+		break;
+	}
+	if (!(right > 0))
+		return NAN;
+	return left > right ? 1 : left / right;
+}
+
+static void derive_one(const struct step *step, double *value, int64_t *taken_ns, const char **how)
+{
+	const int64_t left_ns = taken_ns[step->left], right_ns = taken_ns[step->right];
+	const int64_t oldest_ns = left_ns < right_ns ? left_ns : right_ns;
+	double result;
+
+	/* most figures of most servers end here: all of them at every round */
+	if ((step->unless != ALWAYS && !isnan(value[step->unless])) ||
+	    (taken_ns[step->result] >= oldest_ns && !isnan(value[step->result])))
 		return;
-	value[result] = sum > 0 ? sum : 0;
-	taken_ns[result] = oldest_ns;
+	result = work_out(step, value);
+	if (isnan(result))
+		return;
+	value[step->result] = result;
+	taken_ns[step->result] = oldest_ns;
 	if (how != NULL)
-		how[result] = has_left ? steps[step].words : steps[step].instead_words;
+		how[step->result] = step->words;
 }
 
 unsigned derive(double *value, int64_t *taken_ns, const char **how)
@@ -75,9 +115,17 @@ unsigned derive(double *value, int64_t *taken_ns, const char **how)
 
 	for (size_t i = 0; how != NULL && i < HEAP_COUNT; i++)
 		how[i] = NULL;
-	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-		derive_one(value, taken_ns, how, i);
+	for (size_t i = 0; i < sizeof heap_steps / sizeof *heap_steps; i++)
+		derive_one(&heap_steps[i], value, taken_ns, how);
 	return faults;
+}
+
+void derive_threads(double *value, int64_t *taken_ns, const char **how)
+{
+	for (size_t i = 0; how != NULL && i < THREADS_COUNT; i++)
+		how[i] = NULL;
+	for (size_t i = 0; i < sizeof threads_steps / sizeof *threads_steps; i++)
+		derive_one(&threads_steps[i], value, taken_ns, how);
 }
 
 const char *derive_fault_words(size_t i)

@@ -1,13 +1,18 @@
 /*
- * derive.h - heap figures that follow from others, and figures that contradict each other. In this
+ * derive.h - figures that follow from others, and figures that contradict each other. In this
  * order, each only where the value is missing or older than its parts; a derived value has the
- * oldest time of its parts, and is at least 0:
+ * oldest time of its parts. Figures are at least 0, ratios at most 1:
  *
  *	used          = size - free
  *	free          = size - used
  *	size          = used + free
  *	available     = max - used            (max unknown: size - used)
  *	free after gc = max - used after gc   (max unknown: size - used after gc)
+ *	free ratio    = available / max       (max unknown: free / size)
+ *	busy ratio    = busy threads / max threads
+ *
+ * Nothing follows from a ratio: sources give it in whole percent, and of a heap of 8 GiB that has
+ * 90 % free one percent up or down makes 0.8 GiB of the maximum that would follow from it.
  */
 #ifndef CR_DAEMON_DERIVE_H
 #define CR_DAEMON_DERIVE_H
@@ -16,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The metrics of the derivations; servers.c has them at these places. */
+/** The metrics of the heap; servers.c has them at these places. */
 enum {
 	HEAP_FREE,
 	HEAP_USED,
@@ -25,11 +30,16 @@ enum {
 	HEAP_AVAILABLE,
 	HEAP_USED_AFTER_GC,
 	HEAP_FREE_AFTER_GC,
+	HEAP_FREE_RATIO,
 	HEAP_COUNT
 };
 
-/** Their names: "jvm_heap_free_bytes" ... */
+/** Those of the threads; servers.c has them one after the other, once anybody measures one. */
+enum { THREADS_BUSY, THREADS_MAX, THREADS_BUSY_RATIO, THREADS_COUNT };
+
+/** Their names: "jvm_heap_free_bytes" ..., "busy_threads" ... */
 extern const char *const derive_names[HEAP_COUNT];
+extern const char *const derive_threads_names[THREADS_COUNT];
 
 /** What cannot be true together; a set of bits. */
 enum {
@@ -48,6 +58,9 @@ enum {
  * of the values as they were given: those of polls at different times may do so for a moment. [any]
  */
 unsigned derive(double *value, int64_t *taken_ns, const char **how);
+
+/** The same for value[THREADS_COUNT]. [any] */
+void derive_threads(double *value, int64_t *taken_ns, const char **how);
 
 /** The words for the i-th bit: "used > size". [any] */
 const char *derive_fault_words(size_t i);

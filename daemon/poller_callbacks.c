@@ -144,7 +144,7 @@ static void tell_servers(struct source *source, const struct target *target, con
 	if (poller_is_abandoned(source->poller))
 		return;
 	if (!target->target.is_shared) {
-		servers_polled(servers, target->name, text);
+		servers_polled(servers, source->name, target->name, text);
 		return;
 	}
 	(void)snprintf(absent, sizeof absent, "%s: %s: no row of this server in the answer",
@@ -155,9 +155,9 @@ static void tell_servers(struct source *source, const struct target *target, con
 		if (!server->is_covered)
 			continue;
 		if (text == NULL && server->seen != source->shared_poll)
-			servers_polled(servers, server->name, absent);
+			servers_polled(servers, source->name, server->name, absent);
 		else
-			servers_polled(servers, server->name, text);
+			servers_polled(servers, source->name, server->name, text);
 	}
 }
 

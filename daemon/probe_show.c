@@ -9,6 +9,7 @@
 #include "words.h"
 
 #define BYTES_SHOWN 1500 /* of an answer, unless all are wanted */
+#define NAMES_SHOWN 8    /* of servers without a row */
 
 /*** Answers ***/
 
@@ -68,41 +69,66 @@ static void print_field(const struct probe_page *page, const char *metric, doubl
 	(void)fprintf(page->out, "  %-32s %-34s %s\n", metric, text, state);
 }
 
-static int heap_index(const char *metric)
+/* The figures of a row that others follow from; NaN: not in it. */
+struct figures {
+	double heap[HEAP_COUNT], threads[THREADS_COUNT];
+};
+
+/* Where a figure belongs; NULL: nothing follows from it. */
+static double *figure_of(struct figures *figures, const char *metric)
 {
-	for (int i = 0; i < HEAP_COUNT; i++)
+	for (size_t i = 0; i < HEAP_COUNT; i++)
 		if (strcmp(derive_names[i], metric) == 0)
-			return i;
-	return -1;
+			return &figures->heap[i];
+	for (size_t i = 0; i < THREADS_COUNT; i++)
+		if (strcmp(derive_threads_names[i], metric) == 0)
+			return &figures->threads[i];
+	return NULL;
 }
 
-/* The heap figures of a row; those of one poll have one time. */
-static void print_derived(const struct probe_page *page, double *value)
+static void clear_figures(struct figures *figures)
 {
-	int64_t taken_ns[HEAP_COUNT];
-	const char *how[HEAP_COUNT];
+	for (size_t i = 0; i < HEAP_COUNT; i++)
+		figures->heap[i] = NAN;
+	for (size_t i = 0; i < THREADS_COUNT; i++)
+		figures->threads[i] = NAN;
+}
+
+static void print_how(const struct probe_page *page, const char *metric, double value,
+		      const char *how)
+{
+	char reason[96];
+
+	if (how == NULL)
+		return;
+	(void)snprintf(reason, sizeof reason, "derived: %s", how);
+	print_field(page, metric, value, reason);
+}
+
+/* Figures of one poll have one time. */
+static void note_times(const double *value, size_t n, int64_t *taken_ns)
+{
+	for (size_t i = 0; i < n; i++)
+		taken_ns[i] = isnan(value[i]) ? 0 : 1;
+}
+
+static void print_derived(const struct probe_page *page, struct figures *figures)
+{
+	int64_t taken_ns[HEAP_COUNT], threads_ns[THREADS_COUNT];
+	const char *how[HEAP_COUNT], *threads_how[THREADS_COUNT];
 	unsigned faults;
 
+	note_times(figures->heap, HEAP_COUNT, taken_ns);
+	note_times(figures->threads, THREADS_COUNT, threads_ns);
+	faults = derive(figures->heap, taken_ns, how);
+	derive_threads(figures->threads, threads_ns, threads_how);
 	for (size_t i = 0; i < HEAP_COUNT; i++)
-		taken_ns[i] = isnan(value[i]) ? 0 : 1;
-	faults = derive(value, taken_ns, how);
-	for (size_t i = 0; i < HEAP_COUNT; i++) {
-		char reason[96];
-
-		if (how[i] == NULL)
-			continue;
-		(void)snprintf(reason, sizeof reason, "derived: %s", how[i]);
-		print_field(page, derive_names[i], value[i], reason);
-	}
+		print_how(page, derive_names[i], figures->heap[i], how[i]);
+	for (size_t i = 0; i < THREADS_COUNT; i++)
+		print_how(page, derive_threads_names[i], figures->threads[i], threads_how[i]);
 	for (size_t i = 0; i < DERIVE_FAULTS; i++)
 		if ((faults & (1u << i)) != 0)
 			(void)fprintf(page->out, "  inconsistent: %s\n", derive_fault_words(i));
-}
-
-static void clear_heap(double *heap)
-{
-	for (size_t i = 0; i < HEAP_COUNT; i++)
-		heap[i] = NAN;
 }
 
 /* A row of somebody whom the configuration does not have polled here is dropped. */
@@ -135,23 +161,52 @@ static void print_head(const struct probe_page *page, const char *row, int64_t t
 static void print_row(const struct probe_page *page, const struct source_row *row)
 {
 	const struct source *language = page->language;
-	double heap[HEAP_COUNT];
+	struct figures figures;
 
 	print_head(page, row->name, row->taken_ns);
 	if (row->is_skipped) {
 		(void)fprintf(page->out, "  administration server, skipped: %s\n", row->skip_text);
 		return;
 	}
-	clear_heap(heap);
+	clear_figures(&figures);
 	for (size_t k = 0; k < language->n_metrics; k++) {
-		const int at = heap_index(language->metric[k]);
+		double *figure = figure_of(&figures, language->metric[k]);
 
-		if (at >= 0)
-			heap[at] = row->value[k];
+		if (figure != NULL)
+			*figure = row->value[k];
 		print_field(page, language->metric[k], row->value[k],
 			    source_state_word(row->state[k]));
 	}
-	print_derived(page, heap);
+	print_derived(page, &figures);
+}
+
+static bool has_row(const struct source_sample *sample, const char *server)
+{
+	for (size_t i = 0; i < sample->n_rows; i++)
+		if (strcmp(sample->row[i].name, server) == 0)
+			return true;
+	return false;
+}
+
+/* Of whom a target that answers for many servers says nothing. */
+static void print_absent(const struct probe_page *page, const struct source_sample *sample)
+{
+	const struct config_source *source = page->source;
+	size_t n = 0;
+
+	for (size_t i = 0; page->target->is_shared && i < source->n_servers; i++) {
+		const struct config_server *server = &page->config->servers[source->servers[i]];
+
+		if (config_own_target(server, source) != NULL || has_row(sample, server->name))
+			continue;
+		if (n++ < NAMES_SHOWN)
+			(void)fprintf(page->out, "%s%s", n == 1 ? "\nno row of " : ", ",
+				      server->name);
+	}
+	if (n > NAMES_SHOWN)
+		(void)fprintf(page->out, " and %zu more", n - NAMES_SHOWN);
+	if (n > 0)
+		(void)fputc('\n', page->out);
 }
 
 static void print_notes(const struct probe_page *page, const struct source_sample *sample)
@@ -172,6 +227,8 @@ void probe_show_sample(const struct probe_page *page, const struct source_sample
 {
 	for (size_t i = 0; i < sample->n_rows; i++)
 		print_row(page, &sample->row[i]);
+	if (sample->n_rows > 0)
+		print_absent(page, sample);
 	print_notes(page, sample);
 	if (rc == 0)
 		(void)fprintf(page->out, "\ngood: %zu figure%s, %zu row%s\n", sample->n_found,

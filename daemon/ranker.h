@@ -23,8 +23,8 @@ struct ranker_facts {
 	char name[32], version[32], summary[128];
 	uint32_t flags; /* IMAGE_HAS_RANK, IMAGE_HAS_ROUTE */
 	uint32_t state_tag, shared_words, n_columns;
-	char **needs, **columns;   /* NULL-terminated */
-	struct cr_option *options; /* NULL: none; a copy, with its strings */
+	char **needs, **wants, **columns; /* NULL-terminated */
+	struct cr_option *options;        /* NULL: none; a copy, with its strings */
 };
 
 /** Load path in a child and learn what it is; waits at most 2 s. Returns 0 with *out, or < 0 with a

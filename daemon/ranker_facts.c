@@ -43,7 +43,7 @@ int ranker_facts_write(const struct plugin *plugin, char *buf, size_t len)
 	const bool is_router = plugin->kind == PLUGIN_ROUTER;
 	const char *summary = is_router ? router->summary : plugin->collector.summary;
 	const char *version = plugin_version(plugin);
-	json_t *facts = json_pack("{s:i, s:s, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o}", "kind",
+	json_t *facts = json_pack("{s:i, s:s, s:o, s:o, s:o, s:i, s:i, s:i, s:o, s:o, s:o}", "kind",
 				  (int)plugin->kind, "name", plugin_name(plugin), "version",
 				  document_text(version, strlen(version)), "summary",
 				  document_text(summary, strlen(summary)), "options",
@@ -51,7 +51,8 @@ int ranker_facts_write(const struct plugin *plugin, char *buf, size_t len)
 				  is_router ? (int)facts_flags(router) : 0, "state_tag",
 				  is_router ? (int)router->state_tag : 0, "shared_words",
 				  is_router ? (int)router->shared_words : 0, "needs",
-				  facts_list(is_router ? router->needs : NULL), "columns",
+				  facts_list(is_router ? router->needs : NULL), "wants",
+				  facts_list(is_router ? router->wants : NULL), "columns",
 				  facts_list(is_router ? router->columns : NULL));
 	const size_t need = json_dumpb(facts, buf, len - 1, JSON_COMPACT);
 
@@ -99,6 +100,7 @@ void ranker_facts_free(struct ranker_facts *facts)
 	}
 	free(facts->options);
 	facts_free_list((const char *const *)facts->needs);
+	facts_free_list((const char *const *)facts->wants);
 	facts_free_list((const char *const *)facts->columns);
 	free(facts);
 }
@@ -159,6 +161,7 @@ static void facts_take(struct ranker_facts *facts, const json_t *root)
 	facts->state_tag = (uint32_t)json_integer_value(json_object_get(root, "state_tag"));
 	facts->shared_words = (uint32_t)json_integer_value(json_object_get(root, "shared_words"));
 	facts->needs = facts_take_list(json_object_get(root, "needs"));
+	facts->wants = facts_take_list(json_object_get(root, "wants"));
 	facts->columns = facts_take_list(json_object_get(root, "columns"));
 	facts->n_columns = (uint32_t)plugin_count((const char *const *)facts->columns);
 	facts->options = facts_take_options(json_object_get(root, "options"));
@@ -174,6 +177,7 @@ static bool facts_are_sound(const struct ranker_facts *facts)
 	       text_is_plugin_name(facts->name) && (facts->flags & ~flags) == 0 &&
 	       facts->shared_words <= CR_SHARED_WORDS_MAX && facts->n_columns <= CR_COLUMNS_MAX &&
 	       plugin_count((const char *const *)facts->needs) <= IMAGE_METRICS_MAX &&
+	       plugin_count((const char *const *)facts->wants) <= IMAGE_METRICS_MAX &&
 	       facts->options != NULL && option_table_check(facts->options, NULL) == 0;
 }
 

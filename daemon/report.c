@@ -103,19 +103,19 @@ json_t *report_metric(double value, int64_t age_ns, int64_t stale_after_ns)
 
 /*** Servers ***/
 
-/* The strictest of the services that have this server: fresh there is fresh everywhere. */
-static int64_t strictest_stale_after_ns(const struct config *config, size_t server)
+/* With how it follows from others, if it does. */
+static json_t *server_metric(const struct report_source *source, const struct servers_entry *entry,
+			     size_t k, int64_t stale_after_ns)
 {
-	int64_t least_ns = INT64_MAX;
+	json_t *metric =
+		report_metric(entry->value[k], source->now_ns - entry->taken_ns[k], stale_after_ns);
 
-	for (size_t i = 0; i < config->n_services; i++) {
-		const struct config_service *service = &config->services[i];
-
-		for (size_t k = 0; k < service->n_servers; k++)
-			if (service->servers[k] == server && service->stale_after_ns < least_ns)
-				least_ns = service->stale_after_ns;
+	if (entry->how[k] != NULL &&
+	    json_object_set_new(metric, "derived", json_string(entry->how[k])) < 0) {
+		json_decref(metric);
+		return NULL;
 	}
-	return least_ns != INT64_MAX ? least_ns : 10 * CLOCK_S;
+	return metric;
 }
 
 static json_t *server_metrics(const struct report_source *source, const struct servers_entry *entry,
@@ -130,9 +130,7 @@ static json_t *server_metrics(const struct report_source *source, const struct s
 		if (entry->taken_ns[k] == 0)
 			continue;
 		if (json_object_set_new(metrics, name,
-					report_metric(entry->value[k],
-						      source->now_ns - entry->taken_ns[k],
-						      stale_after_ns)) < 0) {
+					server_metric(source, entry, k, stale_after_ns)) < 0) {
 			json_decref(metrics);
 			return NULL;
 		}
@@ -140,15 +138,46 @@ static json_t *server_metrics(const struct report_source *source, const struct s
 	return metrics;
 }
 
-/* Which metrics any server has. */
-struct seen {
-	bool metric[SERVERS_METRICS_MAX];
+/* What all services say of a server. */
+struct rules {
+	int64_t stale_after_ns; /* of the strictest: fresh there is fresh everywhere */
+	int64_t slow_start_ns;  /* of the one with the longest */
 };
+
+/* What is found out once for all servers: with thousands of them nothing may be looked for in each
+ * of them again. */
+struct seen {
+	bool metric[SERVERS_METRICS_MAX]; /* does any server have it? */
+	struct rules *rules;              /* by server */
+	size_t next;                      /* in the image: where the next server ought to be */
+};
+
+static struct rules *find_rules(const struct config *config)
+{
+	struct rules *rules = calloc(config->n_servers + 1, sizeof *rules);
+
+	for (size_t i = 0; rules != NULL && i < config->n_services; i++) {
+		const struct config_service *service = &config->services[i];
+
+		for (size_t k = 0; k < service->n_servers; k++) {
+			struct rules *of = &rules[service->servers[k]];
+
+			if (of->stale_after_ns == 0 || service->stale_after_ns < of->stale_after_ns)
+				of->stale_after_ns = service->stale_after_ns;
+			if (service->health.slow_start_ns > of->slow_start_ns)
+				of->slow_start_ns = service->health.slow_start_ns;
+		}
+	}
+	for (size_t i = 0; rules != NULL && i < config->n_servers; i++)
+		if (rules[i].stale_after_ns == 0)
+			rules[i].stale_after_ns = 10 * CLOCK_S;
+	return rules;
+}
 
 static void find_seen(const struct report_source *source, struct servers_entry *entry,
 		      struct seen *seen)
 {
-	*seen = (struct seen){ { false } };
+	*seen = (struct seen){ .rules = find_rules(source->config) };
 	for (size_t i = 0; entry != NULL && servers_get(source->servers, i, entry); i++)
 		for (size_t k = 0; k < SERVERS_METRICS_MAX; k++)
 			seen->metric[k] |= entry->taken_ns[k] != 0;
@@ -223,34 +252,22 @@ static json_t *server_rejected_by(const struct report_source *source, size_t ind
 	return list;
 }
 
-/* NULL: not published. */
-static const struct image_server *published(const struct report_source *source, const char *name)
+/* NULL: not published. Servers come in the image's order: each is where the one before ended. */
+static const struct image_server *published(const struct report_source *source, struct seen *seen,
+					    const char *name)
 {
-	const struct image_server *server;
+	const size_t n = source->image != NULL ? source->image->server.count : 0;
+	const struct image_server *server = n > 0 ? image_servers(source->image) : NULL;
 
-	if (source->image == NULL)
-		return NULL;
-	server = image_servers(source->image);
-	for (size_t i = 0; i < source->image->server.count; i++)
-		if (strcmp(server[i].name, name) == 0)
-			return &server[i];
-	return NULL;
-}
+	for (size_t i = 0; i < n; i++) {
+		const size_t at = (seen->next + i) % n;
 
-/* The longest of the services that have this server. */
-static int64_t longest_slow_start_ns(const struct config *config, size_t server)
-{
-	int64_t most_ns = 0;
-
-	for (size_t i = 0; i < config->n_services; i++) {
-		const struct config_service *service = &config->services[i];
-
-		for (size_t k = 0; k < service->n_servers; k++)
-			if (service->servers[k] == server &&
-			    service->health.slow_start_ns > most_ns)
-				most_ns = service->health.slow_start_ns;
+		if (strcmp(server[at].name, name) != 0)
+			continue;
+		seen->next = at + 1;
+		return &server[at];
 	}
-	return most_ns;
+	return NULL;
 }
 
 static const char *server_state(const struct report_source *source,
@@ -266,13 +283,15 @@ static json_int_t count_of(const _Atomic uint64_t *count)
 	return count != NULL ? (json_int_t)atomic_load_explicit(count, memory_order_relaxed) : 0;
 }
 
-static json_t *server_document(const struct report_source *source, const struct seen *seen,
-			       size_t index, const struct servers_entry *entry)
+static json_t *server_document(const struct report_source *source, struct seen *seen, size_t index,
+			       const struct servers_entry *entry)
 {
-	const struct image_server *server = published(source, entry->name);
+	const struct rules *rules = &seen->rules[index];
+	const struct image_server *server = published(source, seen, entry->name);
 	const struct counters_line *line = server != NULL ? report_line(source, server) : NULL;
 	json_t *document = json_pack(
-		"{s:o,s:o,s:s,s:s,s:I,s:b,s:b,s:o,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o}",
+		"{s:o,s:o,s:s,s:s,s:I,s:b,s:b,s:o,s:I,s:I,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:o,"
+		"s:o}",
 		"server", document_text(entry->name, sizeof entry->name), "address",
 		document_text(entry->address, sizeof entry->address), "role",
 		entry->is_admin ? "admin" : "managed", "state", server_state(source, entry, line),
@@ -285,15 +304,14 @@ static json_t *server_document(const struct report_source *source, const struct 
 		"calls", count_of(line ? &line->calls : NULL), "failures",
 		count_of(line ? &line->failures : NULL), "polls", (json_int_t)entry->polls,
 		"poll_failures", (json_int_t)entry->failures, "error",
-		document_text_or_null(entry->error, sizeof entry->error), "metrics",
-		server_metrics(source, entry, strictest_stale_after_ns(source->config, index)),
-		"absent", server_absent(source, seen, entry), "inconsistent",
-		server_inconsistent(entry), "rejected", reject_counts(entry->rejected),
-		"rejected_by", server_rejected_by(source, index), "check",
-		report_check(source, server));
+		document_text_or_null(entry->error, sizeof entry->error), "failing",
+		report_failing(source, index), "metrics",
+		server_metrics(source, entry, rules->stale_after_ns), "absent",
+		server_absent(source, seen, entry), "inconsistent", server_inconsistent(entry),
+		"rejected", reject_counts(entry->rejected), "rejected_by",
+		server_rejected_by(source, index), "check", report_check(source, server));
 
-	return report_add_health(document, source, line,
-				 longest_slow_start_ns(source->config, index));
+	return report_add_health(document, source, line, rules->slow_start_ns);
 }
 
 static json_t *all_servers(const struct report_source *source)
@@ -303,12 +321,16 @@ static json_t *all_servers(const struct report_source *source)
 	struct seen seen;
 
 	find_seen(source, entry, &seen);
-	for (size_t i = 0; entry != NULL && servers_get(source->servers, i, entry); i++)
+	if (entry == NULL || seen.rules == NULL) {
+		json_decref(servers);
+		servers = NULL;
+	}
+	for (size_t i = 0; servers != NULL && servers_get(source->servers, i, entry); i++)
 		if (json_array_append_new(servers, server_document(source, &seen, i, entry)) < 0) {
 			json_decref(servers);
 			servers = NULL;
-			break;
 		}
+	free(seen.rules);
 	free(entry);
 	return servers;
 }

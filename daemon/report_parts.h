@@ -19,6 +19,14 @@ json_t *report_add_health(json_t *document, const struct report_source *source,
 /** What the server's check says, or null; a new reference. */
 json_t *report_check(const struct report_source *source, const struct image_server *server);
 
+/** The sources whose polls of a server fail, as a list; a new reference, NULL without memory.
+ * server: as in the configuration. */
+json_t *report_failing(const struct report_source *source, size_t server);
+
+/** How many servers of a service there are with such sources, and the first of them; likewise. */
+json_t *report_service_failing(const struct report_source *source,
+			       const struct config_service *service);
+
 /** Calls that the server got in the last 10 seconds. */
 uint64_t report_recent_calls(const struct report *report, const struct report_source *source,
 			     const struct image_server *server);

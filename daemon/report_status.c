@@ -318,11 +318,35 @@ static json_t *not_ranked_document(const struct subject *s)
 
 /*** Services ***/
 
+/* Add what the configuration warns of. Takes list; returns it, or NULL without memory. */
+static json_t *add_config_warnings(json_t *list, const struct config *config, size_t service)
+{
+	for (size_t i = 0; list != NULL && i < config->n_warnings; i++) {
+		const struct config_warning *warning = &config->warnings[i];
+
+		if (warning->service == service &&
+		    json_array_append_new(list, json_pack("{s:s,s:s}", "warning", warning->word,
+							  "text", warning->text)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static size_t index_of(const struct report_source *source, const struct config_service *config)
+{
+	return (size_t)(config - source->config->services);
+}
+
 static json_t *service_warnings(const struct subject *s)
 {
-	return s->source->warnings != NULL
-		       ? warnings_document(s->source->warnings, s->service, s->source->now_ns)
-		       : json_array();
+	json_t *list =
+		s->source->warnings != NULL
+			? warnings_document(s->source->warnings, s->service, s->source->now_ns)
+			: json_array();
+
+	return add_config_warnings(list, s->source->config, index_of(s->source, s->config));
 }
 
 static json_t *service_document(struct subject *s)
@@ -333,30 +357,34 @@ static json_t *service_document(struct subject *s)
 	for (size_t row = 0; row < s->service->n_rows; row++)
 		s->recent_calls += report_recent_calls(s->report, s->source, server_of(s, row));
 	return json_pack(
-		"{s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o}", "name", s->config->name, "router",
-		router_document(s), "default", default_name(s), "decided", decided_document(s),
-		"fallback_reasons", reasons_document(s), "default_decides_now",
+		"{s:s,s:o,s:o,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o}", "name", s->config->name,
+		"router", router_document(s), "default", default_name(s), "decided",
+		decided_document(s), "fallback_reasons", reasons_document(s), "default_decides_now",
 		reason == CR_REASON_NONE ? json_null() : json_string(words_reason(reason)),
 		"ranked_by", is_router_order(s) ? "router" : "default", "stale_after_s",
 		document_seconds(s->service->stale_after_ns), "ranking", ranking_document(s),
-		"not_ranked", not_ranked_document(s), "warnings", service_warnings(s));
+		"not_ranked", not_ranked_document(s), "warnings", service_warnings(s), "failing",
+		report_service_failing(s->source, s->config));
 }
 
 /* A service that has not been published yet. */
-static json_t *bare_document(const struct config_service *config)
+static json_t *bare_document(const struct report_source *source,
+			     const struct config_service *config)
 {
+	json_t *warnings =
+		add_config_warnings(json_array(), source->config, index_of(source, config));
 	json_t *router = config->router.plugin == NULL
 				 ? json_null()
 				 : json_pack("{s:s,s:n,s:n,s:s}", "plugin", config->router.plugin,
 					     "version", "generation", "state", "not loaded");
 
-	return json_pack("{s:s,s:o,s:s?,s:{s:i,s:i,s:i,s:i},s:{},s:s,s:s,s:o,s:[],s:[],s:[]}",
-			 "name", config->name, "router", router, "default", config->preset.plugin,
-			 "decided", "router", 0, "default", 0, "refused", 0, "nobody", 0,
-			 "fallback_reasons", "default_decides_now",
-			 words_reason(CR_REASON_NO_SNAPSHOT), "ranked_by", "default",
-			 "stale_after_s", document_seconds(config->stale_after_ns), "ranking",
-			 "not_ranked", "warnings");
+	return json_pack(
+		"{s:s,s:o,s:s?,s:{s:i,s:i,s:i,s:i},s:{},s:s,s:s,s:o,s:[],s:[],s:o,s:o}", "name",
+		config->name, "router", router, "default", config->preset.plugin, "decided",
+		"router", 0, "default", 0, "refused", 0, "nobody", 0, "fallback_reasons",
+		"default_decides_now", words_reason(CR_REASON_NO_SNAPSHOT), "ranked_by", "default",
+		"stale_after_s", document_seconds(config->stale_after_ns), "ranking", "not_ranked",
+		"warnings", warnings, "failing", report_service_failing(source, config));
 }
 
 static const struct image_service *find_service(const struct image_header *image, const char *name)
@@ -381,7 +409,7 @@ static json_t *any_service_document(const struct report *report, const struct re
 			     .config = config,
 			     .service = find_service(source->image, config->name) };
 
-	return s.service != NULL ? service_document(&s) : bare_document(config);
+	return s.service != NULL ? service_document(&s) : bare_document(source, config);
 }
 
 /* "no service x; there are orders, shop" */
@@ -427,9 +455,10 @@ json_t *report_status(const struct report *report, const struct report_source *s
 		json_decref(services);
 		return NULL;
 	}
-	return json_pack("{s:s,s:{s:I,s:I,s:s},s:o}", "cluster", config->cluster, "daemon", "pid",
-			 (json_int_t)getpid(), "uptime_s", (json_int_t)uptime_s, "version",
-			 CALLROUTER_VERSION, "services", services);
+	return json_pack("{s:s,s:{s:I,s:I,s:s},s:o,s:o}", "cluster", config->cluster, "daemon",
+			 "pid", (json_int_t)getpid(), "uptime_s", (json_int_t)uptime_s, "version",
+			 CALLROUTER_VERSION, "services", services, "warnings",
+			 add_config_warnings(json_array(), config, CONFIG_NO_SERVICE));
 
 no_memory:
 	json_decref(services);

@@ -46,6 +46,7 @@ static void server_free(struct server *server)
 		return;
 	free(server->sample);
 	free(server->reject);
+	free(server->failing);
 	free(server);
 }
 
@@ -177,6 +178,7 @@ static void take_over(struct servers *servers, const struct config *config, stru
 		next[i]->index = i;
 		servers_note_change(servers, next[i]);
 	}
+	servers_keep_failing(next, servers->n, config);
 	pthread_mutex_unlock(&servers->lock);
 
 	for (size_t i = 0; i < n_old; i++)
@@ -236,15 +238,20 @@ static bool is_metric_name(const char *name)
 	return name[len] == '\0' && len > 0 && len <= METRIC_NAME_MAX && name[0] >= 'a';
 }
 
-/** Under the lock. */
-static int metric_index(struct servers *servers, const char *name)
+/** Under the lock; -ENOENT: there is none of that name. */
+static int find_metric(const struct servers *servers, const char *name)
 {
-	size_t i = 0;
+	for (size_t i = 0; i < servers->n_metrics; i++)
+		if (strcmp(servers->metric[i], name) == 0)
+			return (int)i;
+	return -ENOENT;
+}
 
-	while (i < servers->n_metrics && strcmp(servers->metric[i], name) != 0)
-		i++;
-	if (i < servers->n_metrics)
-		return (int)i;
+/** Under the lock. */
+static int add_metric(struct servers *servers, const char *name)
+{
+	const size_t i = servers->n_metrics;
+
 	if (i == SERVERS_METRICS_MAX)
 		return -ENOSPC;
 	servers->metric[i] = strdup(name);
@@ -252,6 +259,45 @@ static int metric_index(struct servers *servers, const char *name)
 		return -ENOMEM;
 	servers->n_metrics++;
 	return (int)i;
+}
+
+static bool is_of_threads(const char *name)
+{
+	for (size_t i = 0; i < THREADS_COUNT; i++)
+		if (strcmp(derive_threads_names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/** All of them with the first one, so that the ratio has its place. Where nobody measures threads
+ * images are not larger for them. Under the lock; returns 0 or < 0. */
+static int add_threads_metrics(struct servers *servers)
+{
+	const size_t first = servers->n_metrics;
+	int rc = first + THREADS_COUNT <= SERVERS_METRICS_MAX ? 0 : -ENOSPC;
+
+	for (size_t i = 0; rc >= 0 && i < THREADS_COUNT; i++)
+		rc = add_metric(servers, derive_threads_names[i]);
+	if (rc >= 0) {
+		servers->threads_at = first;
+		return 0;
+	}
+	while (servers->n_metrics > first)
+		free(servers->metric[--servers->n_metrics]);
+	return rc;
+}
+
+/** Under the lock. */
+static int metric_index(struct servers *servers, const char *name)
+{
+	int index = find_metric(servers, name);
+
+	if (index >= 0)
+		return index;
+	if (!is_of_threads(name))
+		return add_metric(servers, name);
+	index = add_threads_metrics(servers);
+	return index < 0 ? index : find_metric(servers, name);
 }
 
 int servers_metric(struct servers *servers, const char *name)
@@ -277,7 +323,8 @@ static bool clear(struct server *server)
 	return true;
 }
 
-void servers_polled(struct servers *servers, const char *server, const char *error)
+void servers_polled(struct servers *servers, const char *source, const char *server,
+		    const char *error)
 {
 	struct server *found;
 	bool is_cleared = false;
@@ -287,7 +334,7 @@ void servers_polled(struct servers *servers, const char *server, const char *err
 	if (found != NULL && !found->is_admin) {
 		found->polls++;
 		found->failures += error != NULL;
-		(void)text_copy(found->error, sizeof found->error, error == NULL ? "" : error);
+		servers_note_failing(found, source, error);
 		is_cleared = error == NULL && clear(found);
 	}
 	if (is_cleared)

@@ -45,10 +45,12 @@ struct servers_entry {
 	bool weight_is_set;                    /* by the operator */
 	double value[SERVERS_METRICS_MAX];     /* NaN: never measured; derived ones included */
 	int64_t taken_ns[SERVERS_METRICS_MAX]; /* 0: never */
+	const char *how[SERVERS_METRICS_MAX];  /* "max - used"; NULL: it was measured */
 	unsigned contradictions; /* DERIVE_ bits of figures that cannot be true together */
 	uint64_t rejected[SERVERS_REJECTS];
 	uint64_t polls, failures; /* of all sources */
-	char error[160]; /* of the last poll if that failed, "source: why: text"; else "" */
+	char error[160]; /* of the source that has failed for longest, "source: why: text"; else ""
+			  */
 	int64_t good_ns; /* when a poll was last good; 0: never */
 };
 
@@ -75,7 +77,8 @@ int servers_fd(const struct servers *servers);
  * then thousands of puts are one event. [main] */
 void servers_clear(struct servers *servers);
 
-/** Index of a metric by name, made if new (those of the derivations are always there); -ENOSPC past
+/** Index of a metric by name, made if new (those of the heap are always there, those of the threads
+ * once one of them is asked for: derive.h); -ENOSPC past
  * SERVERS_METRICS_MAX, -EINVAL for a bad name, -ENOMEM. [any] */
 int servers_metric(struct servers *servers, const char *name);
 size_t servers_metric_count(struct servers *servers);
@@ -103,8 +106,9 @@ int servers_put_from(struct servers *servers, const char *source, const char *se
 int servers_reject(struct servers *servers, const char *source, const char *name, int metric,
 		   const char *word, const char *text);
 
-/** A poll ended: error NULL: well. [any] */
-void servers_polled(struct servers *servers, const char *server, const char *error);
+/** A poll of a source ended: error NULL: well; else "source: why: text". [any] */
+void servers_polled(struct servers *servers, const char *source, const char *server,
+		    const char *error);
 
 /**
  * A collector found an administration server there: it gets no calls, and is polled no more. After
@@ -164,5 +168,17 @@ struct servers_rejected {
  * [main] */
 bool servers_get_rejected(struct servers *servers, size_t index, size_t k,
 			  struct servers_rejected *out);
+
+/** A source whose last poll of a server failed. */
+struct servers_failing {
+	char source[64];
+	char text[160];   /* of the last poll, "source: why: text" */
+	int64_t since_ns; /* when the first of these polls in a row ended */
+};
+
+/** Copy what the k-th failing source of a server said; those that have failed for longest come
+ * first. Returns false if an index is out of range. [main] */
+bool servers_get_failing(struct servers *servers, size_t index, size_t k,
+			 struct servers_failing *out);
 
 #endif

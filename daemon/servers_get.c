@@ -52,15 +52,26 @@ static void copy_server(const struct server *server, struct servers_entry *out)
 	memcpy(out->rejected, server->rejected, sizeof out->rejected);
 	out->polls = server->polls;
 	out->failures = server->failures;
-	(void)text_copy(out->error, sizeof out->error, server->error);
+	(void)text_copy(out->error, sizeof out->error,
+			server->n_failing > 0 ? server->failing[0].told.text : "");
 	out->good_ns = server->good_ns;
 	copy_samples(server, out->value, out->taken_ns, SERVERS_METRICS_MAX);
 }
 
 #define SCAN_BATCH 64 /* servers looked at before collectors may put again */
 
+/** All figures that follow from others; how: NULL, or as derive() has it, for each. */
+static unsigned derive_all(size_t threads_at, double *value, int64_t *taken_ns, const char **how)
+{
+	if (threads_at > 0)
+		derive_threads(value + threads_at, taken_ns + threads_at,
+			       how != NULL ? how + threads_at : NULL);
+	return derive(value, taken_ns, how);
+}
+
 /** Under the lock. */
-static void show(const struct server *server, size_t n_metrics, servers_scan_fn *fn, void *arg)
+static void show(const struct servers *servers, const struct server *server, size_t n_metrics,
+		 servers_scan_fn *fn, void *arg)
 {
 	double value[SERVERS_METRICS_MAX];
 	int64_t taken_ns[SERVERS_METRICS_MAX];
@@ -75,8 +86,8 @@ static void show(const struct server *server, size_t n_metrics, servers_scan_fn 
 		.taken_ns = taken_ns,
 	};
 
-	copy_samples(server, value, taken_ns, n_metrics > HEAP_COUNT ? n_metrics : HEAP_COUNT);
-	(void)derive(value, taken_ns, NULL);
+	copy_samples(server, value, taken_ns, servers->n_metrics);
+	(void)derive_all(servers->threads_at, value, taken_ns, NULL);
 	fn(arg, server->index, &brief);
 }
 
@@ -91,7 +102,7 @@ uint64_t servers_scan(struct servers *servers, size_t n_metrics, uint64_t since,
 	for (size_t i = 0; i < servers->n; i++) {
 		if (servers->changed[i] <= since)
 			continue;
-		show(servers->server[i], n_metrics, fn, arg);
+		show(servers, servers->server[i], n_metrics, fn, arg);
 		if (++n_shown % SCAN_BATCH != 0)
 			continue;
 		pthread_mutex_unlock(&servers->lock);
@@ -103,13 +114,17 @@ uint64_t servers_scan(struct servers *servers, size_t n_metrics, uint64_t since,
 
 bool servers_get(struct servers *servers, size_t index, struct servers_entry *out)
 {
+	size_t threads_at;
+
 	if (index >= servers->n)
 		return false;
 	pthread_mutex_lock(&servers->lock);
 	copy_server(servers->server[index], out);
+	threads_at = servers->threads_at;
 	pthread_mutex_unlock(&servers->lock);
 
-	out->contradictions = derive(out->value, out->taken_ns, NULL);
+	memset(out->how, 0, sizeof out->how);
+	out->contradictions = derive_all(threads_at, out->value, out->taken_ns, out->how);
 	return true;
 }
 

@@ -14,6 +14,12 @@ struct sample {
 	int64_t taken_ns; /* 0: never */
 };
 
+/** A source whose last poll of a server failed. */
+struct failing {
+	struct servers_failing told;
+	bool is_polled; /* by the configuration that is being taken over */
+};
+
 /** What is known of one server. */
 struct server {
 	/* What every image needs comes first: with thousands of servers memory is what it waits
@@ -32,7 +38,8 @@ struct server {
 	size_t n_rejects;
 	uint64_t polls, failures;
 	int64_t good_ns;
-	char error[160];
+	struct failing *failing; /* by source, those that have failed for longest first */
+	size_t n_failing;
 	char skip_text[160];
 };
 
@@ -50,11 +57,18 @@ struct servers {
 	int64_t turn_ns; /* in which every source polls each of its servers, and has its answer */
 	char *metric[SERVERS_METRICS_MAX];
 	size_t n_metrics;
+	size_t threads_at; /* where derive_threads_names begin in metric; 0: not there */
 	struct servers_operator *wishes; /* [main] */
 };
 
 /** The server of this name, or NULL. Under the lock, or on main. */
 struct server *servers_find(const struct servers *servers, const char *name);
+
+/** A poll of source ended; error NULL: well. Under the lock. */
+void servers_note_failing(struct server *server, const char *source, const char *error);
+
+/** Forget what sources said that poll a server no more. server: as in config. Under the lock. */
+void servers_keep_failing(struct server **server, size_t n, const struct config *config);
 
 /** Unlocks, and tells the main loop unless it has been told already. */
 void servers_unlock_and_ring(struct servers *servers);

@@ -1,4 +1,4 @@
-/* warnings.c - herds and full clusters, from samples of the counters. */
+/* warnings.c - herds and full clusters, from samples of the counters; unsteady rankings. */
 #include "warnings.h"
 
 #include <inttypes.h>
@@ -12,11 +12,13 @@
 #include "log.h"
 #include "report_parts.h"
 #include "text.h"
+#include "unsteady.h"
 
 #define SAMPLES    5 /* the newest, and those of 1 s and 2 s ago */
 #define SPAN_NS    (2 * CLOCK_S)
 #define SLACK_NS   (CLOCK_S / 4) /* a tick may come early */
-#define FULL_TICKS 2             /* in a row, before the cluster is called full */
+#define TEXT_LEN   256
+#define FULL_TICKS 2 /* in a row, before the cluster is called full */
 
 /** Why a cluster is full. */
 enum full { NOT_FULL = 0, FULL_OF_HEAP, FULL_OF_CALLS };
@@ -24,14 +26,17 @@ enum full { NOT_FULL = 0, FULL_OF_HEAP, FULL_OF_CALLS };
 /** What is known of one service, by its line. */
 struct subject {
 	char name[64];
-	int64_t herd_until_ns, full_until_ns; /* shown until then */
-	int64_t herd_logged_ns, full_logged_ns;
+	int64_t herd_until_ns, full_until_ns, unsteady_until_ns; /* shown until then */
+	int64_t herd_logged_ns, full_logged_ns, unsteady_logged_ns;
 	char server[64]; /* that draws the herd */
 	double share, fair_share;
 	enum full full;
 	unsigned full_ticks;
 	double per_weight; /* calls in progress */
 	uint32_t full_at;
+	struct unsteady unsteady;
+	unsigned changes; /* of the first place, in a minute */
+	char metric[64];  /* by which that place is given */
 };
 
 /** What one server had got. */
@@ -63,6 +68,8 @@ void warnings_free(struct warnings *warnings)
 		return;
 	for (size_t i = 0; i < SAMPLES; i++)
 		free(warnings->sample[i].figure);
+	for (size_t i = 0; i < COUNTERS_SERVICES; i++)
+		unsteady_fini(&warnings->subject[i].unsteady);
 	free(warnings);
 }
 
@@ -310,6 +317,27 @@ static void judge_full(const struct scene *scene, struct subject *subject)
 	subject->full_until_ns = scene->source->now_ns + WARNINGS_HOLD_S * CLOCK_S;
 }
 
+/*** Unsteady rankings ***/
+
+static void judge_unsteady(const struct scene *scene, struct subject *subject)
+{
+	const struct image_header *image = scene->source->image;
+	const int64_t now = scene->source->now_ns;
+	const char *metric = unsteady_metric(image, scene->service, scene->config);
+	const unsigned changes =
+		unsteady_look(&subject->unsteady, image, scene->service, scene->config, now);
+
+	if (metric == NULL) {
+		subject->unsteady_until_ns = 0; /* smoothed by now: there is nothing left to do */
+		return;
+	}
+	if (changes < UNSTEADY_CHANGES)
+		return;
+	subject->changes = changes;
+	(void)text_copy(subject->metric, sizeof subject->metric, metric);
+	subject->unsteady_until_ns = now + WARNINGS_HOLD_S * CLOCK_S;
+}
+
 /*** What is said ***/
 
 static void herd_text(const struct subject *subject, char *text, size_t len)
@@ -331,6 +359,14 @@ static void full_text(const struct subject *subject, char *text, size_t len)
 			       "no server has heap left for more than its calls in progress");
 }
 
+static void unsteady_text(const struct subject *subject, char *text, size_t len)
+{
+	(void)snprintf(text, len,
+		       "the first place changed %u times in the last minute; smooth: [%s] in "
+		       "service %s steadies it",
+		       subject->changes, subject->metric, subject->name);
+}
+
 /* Once when it begins, and once a minute while it lasts. */
 static bool is_due(int64_t until_ns, int64_t *logged_ns, int64_t now_ns)
 {
@@ -343,7 +379,7 @@ static bool is_due(int64_t until_ns, int64_t *logged_ns, int64_t now_ns)
 
 static void tell(struct subject *subject, int64_t now_ns)
 {
-	char text[160];
+	char text[TEXT_LEN];
 
 	if (is_due(subject->herd_until_ns, &subject->herd_logged_ns, now_ns)) {
 		herd_text(subject, text, sizeof text);
@@ -353,6 +389,10 @@ static void tell(struct subject *subject, int64_t now_ns)
 	if (is_due(subject->full_until_ns, &subject->full_logged_ns, now_ns)) {
 		full_text(subject, text, sizeof text);
 		log_warn("cluster full", "service=%s what=\"%s\"", subject->name, text);
+	}
+	if (is_due(subject->unsteady_until_ns, &subject->unsteady_logged_ns, now_ns)) {
+		unsteady_text(subject, text, sizeof text);
+		log_warn("unsteady", "service=%s what=\"%s\"", subject->name, text);
 	}
 }
 
@@ -371,11 +411,13 @@ static void judge(struct warnings *warnings, const struct scene *scene)
 	struct subject *subject = &warnings->subject[scene->service->line];
 
 	if (strcmp(subject->name, scene->service->name) != 0) {
+		unsteady_fini(&subject->unsteady);
 		*subject = (struct subject){ 0 };
 		(void)text_copy(subject->name, sizeof subject->name, scene->service->name);
 	}
 	judge_herd(warnings, scene, subject);
 	judge_full(scene, subject);
+	judge_unsteady(scene, subject);
 	tell(subject, scene->source->now_ns);
 }
 
@@ -400,7 +442,7 @@ json_t *warnings_document(const struct warnings *warnings, const struct image_se
 	const struct subject *subject =
 		service->line < COUNTERS_SERVICES ? &warnings->subject[service->line] : NULL;
 	json_t *list = json_array();
-	char text[160];
+	char text[TEXT_LEN];
 
 	if (subject == NULL || strcmp(subject->name, service->name) != 0)
 		return list;
@@ -420,6 +462,13 @@ json_t *warnings_document(const struct warnings *warnings, const struct image_se
 			json_pack("{s:s,s:s,s:s,s:o}", "warning", "cluster_full", "text", text,
 				  "reason", subject->full == FULL_OF_CALLS ? "calls" : "heap",
 				  "calls_per_weight", document_number(subject->per_weight)));
+	}
+	if (subject->unsteady_until_ns > now_ns) {
+		unsteady_text(subject, text, sizeof text);
+		(void)json_array_append_new(list, json_pack("{s:s,s:s,s:I,s:s}", "warning",
+							    "unsteady", "text", text, "changes",
+							    (json_int_t)subject->changes, "metric",
+							    subject->metric));
 	}
 	return list;
 }

@@ -1,6 +1,7 @@
 /*
  * warnings.h - what an operator should hear of without asking: one server that draws all calls
- * ("herd"), and a cluster that has no room left ("cluster_full"). Found by sampling the counters.
+ * ("herd"), a cluster that has no room left ("cluster_full"), and a ranking that garbage
+ * collections turn about ("unsteady"). Found by sampling the counters and what is published.
  */
 #ifndef CR_DAEMON_WARNINGS_H
 #define CR_DAEMON_WARNINGS_H

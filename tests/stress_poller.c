@@ -17,7 +17,8 @@ static void *put(void *arg)
 	for (unsigned i = 0; !atomic_load(&is_over); i++) {
 		snprintf(name, sizeof name, "s%u", i % 40);
 		(void)servers_put(scene->servers, name, metric, (double)i, 0);
-		servers_polled(scene->servers, name, i % 3 == 0 ? "wls: timeout: late" : NULL);
+		servers_polled(scene->servers, "wls", name,
+			       i % 3 == 0 ? "wls: timeout: late" : NULL);
 		if (i % 1000 == 0)
 			servers_skip(scene->servers, name, "an administration server");
 	}

@@ -148,6 +148,20 @@ static void check_list(const struct cr_ticket *ticket)
 
 #define OPEN_CALLS 8
 
+/* The servers of a service keep their rows, drained or not. */
+static void place_session(struct cr_thread *thread, struct cr_call *call)
+{
+	static const struct cr_session session = { .id = { "abc", 3 },
+						   .primary = { "ms3", 3 },
+						   .secondary = { "ms7", 3 } };
+	const bool is_published = atomic_load(&taken) > 0;
+	const int known = cr_call_session(thread, service, &session, call);
+
+	if (call->secondary != CR_NONE || known != (call->primary != CR_NONE) ||
+	    (is_published && call->primary != 2))
+		fail("wrong row of a session's server", call->primary);
+}
+
 /* Calls last while views change: the oldest of eight is ended when a new one comes. */
 static void *place_calls(void *arg)
 {
@@ -176,6 +190,7 @@ static void *place_calls(void *arg)
 			thread = cr_thread_new(cr);
 		}
 		cr_call_now(thread, &call);
+		place_session(thread, &call);
 		call.cost_bytes = (int64_t)(cr_draw(&draw) % 3 * 500);
 		cr_route(thread, service, &call, t);
 		check_list(t);

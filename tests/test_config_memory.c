@@ -118,7 +118,7 @@ static int find_web(void *arg, bool want_router, const char *plugin, const struc
 	return 0;
 }
 
-static const struct config_plugins with_web = { find_web, plugins_arg, NULL, NULL };
+static const struct config_plugins with_web = { .options = find_web, .arg = plugins_arg };
 
 Test(config_memory, says_so_in_the_middle_of_a_profile)
 {
@@ -131,7 +131,8 @@ Test(config_memory, says_so_in_the_middle_of_a_profile)
 		   "servers: [{ name: a, address: \"h:1\" }]\n"
 		   "services: [{ name: s, smooth: [busy_threads] }]\n"
 		   "collectors: [{ name: c, plugin: web, profile: ./community, target: "
-		   "\"${host}\", fields: { busy_threads: /c } }]\n",
+		   "\"${host}\", fields: { busy_threads: /c } }, { name: d, plugin: web, profile: "
+		   "./community, target: \"${host}\" }]\n",
 		   0644);
 	using = &with_web;
 	cr_expect_gt(fail_each(0, false), 50);

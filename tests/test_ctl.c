@@ -239,8 +239,10 @@ Test(ctl, shows_the_warnings_of_a_service)
 		"\"services\":[{\"name\":\"shop\",\"router\":null,\"default\":\"random\","
 		"\"decided\":{},\"fallback_reasons\":{},\"ranking\":[],\"not_ranked\":[],"
 		"\"warnings\":[{\"warning\":\"herd\",\"text\":\"ms3 got 50 % of the "
-		"calls\"},{\"warning\":\"cluster_full\",\"text\":\"no heap\"}]}]}");
+		"calls\"},{\"warning\":\"cluster_full\",\"text\":\"no heap\"}]}],"
+		"\"warnings\":[{\"warning\":\"two_sources\",\"text\":\"a and b\"}]}");
 	expect_paper("test   callrouterd 1, up 1.0 s, pid 1\n"
+		     "  warning   two_sources: a and b\n"
 		     "\n"
 		     "shop\n"
 		     "  router    none: the default decides every call\n"
@@ -248,6 +250,37 @@ Test(ctl, shows_the_warnings_of_a_service)
 		     "  calls     none yet\n"
 		     "  warning   herd: ms3 got 50 % of the calls\n"
 		     "  warning   cluster_full: no heap\n"
+		     "  no server may be contacted\n");
+}
+
+#define FAILS(server_, for_s_, error_)                                                             \
+	"{\"server\":\"" server_ "\",\"for_s\":" for_s_ ",\"error\":\"" error_ "\"}"
+
+Test(ctl, says_which_polls_fail_and_why_and_of_many_only_the_first)
+{
+	print_status(
+		"{\"cluster\":\"test\",\"daemon\":{},\"services\":[{\"name\":\"shop\","
+		"\"router\":null,"
+		"\"default\":\"random\",\"ranking\":[],\"failing\":{\"servers\":7,\"list\":"
+		"[" FAILS("ms1", "130", "jvm: auth: wrong\\u001b password") "," FAILS("ms1", "3", "wls: timeout") "," FAILS(
+			"ms2", "3", "wls: timeout") "," FAILS("ms3", "2",
+							      "wls: timeout") "," FAILS("ms4", "1",
+											"wls: "
+											"timeou"
+											"t") "]}"
+											     "}]"
+											     "}");
+	expect_paper("test   callrouterd -, up -, pid 0\n"
+		     "\n"
+		     "shop\n"
+		     "  router    none: the default decides every call\n"
+		     "  default   random\n"
+		     "  calls     none yet\n"
+		     "  polls     ms1 fails for 2.2 min: jvm: auth: wrong? password\n"
+		     "            ms1 fails for 3.0 s: wls: timeout\n"
+		     "            ms2 fails for 3.0 s: wls: timeout\n"
+		     "            ms3 fails for 2.0 s: wls: timeout\n"
+		     "            7 servers in all: see callrouterctl servers\n"
 		     "  no server may be contacted\n");
 }
 

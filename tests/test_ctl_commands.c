@@ -373,8 +373,11 @@ static const char one_server[] =
 	"{\"servers\":[{\"server\":\"ms1\",\"address\":\"h:1\",\"role\":\"managed\",\"state\":"
 	"\"up\","
 	"\"weight\":5,\"weight_set\":true,\"drained\":false,\"skipped\":null,\"polls\":9,"
-	"\"poll_failures\":1,\"error\":\"wls: timeout\",\"metrics\":{\"jvm_heap_free_bytes\":{"
-	"\"value\":1048576,\"age_s\":11,\"fresh\":false},\"busy_threads\":{\"value\":3,"
+	"\"poll_failures\":1,\"failing\":[{\"error\":\"wls: timeout: none in 500 "
+	"ms\\u001b\",\"for_s\":130},"
+	"{\"error\":\"jvm: connect: refused\",\"for_s\":3}],\"metrics\":{\"jvm_heap_free_bytes\":{"
+	"\"value\":1048576,\"age_s\":11,\"fresh\":false,\"derived\":\"size - "
+	"used\"},\"busy_threads\":{\"value\":3,"
 	"\"age_s\":1,\"fresh\":true}},\"absent\":[\"jvm_heap_max_bytes\"],\"inconsistent\":["
 	"\"used > size\"],\"rejected_by\":[{\"source\":\"wls\",\"counts\":{\"negative\":2,"
 	"\"wrapped\":1},\"text\":\"jvm_heap_max_bytes: 4294967295\\u001b\",\"age_s\":3}]}],"
@@ -387,15 +390,16 @@ Test(ctl_commands, servers_of_one_shows_every_metric_and_what_was_not_taken)
 	cr_expect_stdout_eq_str("ms1  h:1  managed, up, weight 5 (set)\n"
 				"calls 0, of which 0 failed; 0 in progress\n"
 				"polls 9, of which 1 failed\n"
-				"last error: wls: timeout\n"
+				"fails for 2.2 min: wls: timeout: none in 500 ms?\n"
+				"fails for 3.0 s: jvm: connect: refused\n"
 				"inconsistent: used > size\n"
 				"not taken from wls: negative 2, wrapped 1; the last, 3.0 s ago: "
 				"jvm_heap_max_bytes: 4294967295?\n"
 				"\n"
-				"METRIC                 VALUE     AGE  STATE\n"
-				"jvm_heap_free_bytes  1.0 MiB  11.0 s  stale\n"
-				"busy_threads               3   1.0 s  fresh\n"
-				"jvm_heap_max_bytes         -       -  absent\n");
+				"METRIC                 VALUE     AGE  STATE   HOW\n"
+				"jvm_heap_free_bytes  1.0 MiB  11.0 s  stale   size - used\n"
+				"busy_threads               3   1.0 s  fresh   measured\n"
+				"jvm_heap_max_bytes         -       -  absent  -\n");
 }
 
 Test(ctl_commands, servers_of_an_unknown_one_says_which_was_meant)

@@ -25,6 +25,7 @@ static struct ranker_facts *read_with(const char *key, const char *value, struct
 		{ "state_tag", "7" },
 		{ "shared_words", "256" },
 		{ "needs", "[\"jvm_heap_free_bytes\"]" },
+		{ "wants", "[\"sessions\"]" },
 		{ "columns", "[\"a\",\"b\"]" },
 		{ "options", "[" OPTION "]" },
 	};
@@ -54,6 +55,8 @@ Test(facts, that_are_good_are_taken)
 	cr_expect_eq(facts->shared_words, 256u);
 	cr_expect_eq(facts->n_columns, 2u);
 	cr_expect_str_eq(facts->needs[0], "jvm_heap_free_bytes");
+	cr_expect_str_eq(facts->wants[0], "sessions");
+	cr_expect_null(facts->wants[1]);
 	cr_expect_str_eq(facts->options[0].name, "ties");
 	cr_expect_null(facts->options[1].name);
 	ranker_facts_free(facts);

@@ -68,9 +68,55 @@ Test(report, shows_everything_of_a_service)
 		"s\":null,"
 		"\"failures_in_row\":0,\"slow_start\":0.55}],"
 		"\"not_ranked\":[{\"server\":\"ms4\",\"reason\":\"drained\"}],"
-		"\"warnings\":[]}]}",
+		"\"warnings\":[],\"failing\":{\"servers\":0,\"list\":[]}}],\"warnings\":[]}",
 		(long)getpid());
 	cr_expect_str_eq(text_of(status("orders")), want);
+}
+
+Test(report, shows_what_the_configuration_warns_of_where_it_belongs)
+{
+	struct config_warning warnings[] = {
+		{ .word = "two_sources", .text = TEXT("a and b"), .service = CONFIG_NO_SERVICE },
+		{ .word = "mixed_sources", .text = TEXT("pools"), .service = 1 },
+	};
+
+	config.warnings = warnings;
+	config.n_warnings = 2;
+	cr_expect_str_eq(text_of(json_incref(json_object_get(status("orders"), "warnings"))),
+			 "[{\"warning\":\"two_sources\",\"text\":\"a and b\"}]");
+	cr_expect_str_eq(member_of(status("orders"), "warnings"), "[]");
+	cr_expect_str_eq(member_of(status("shop"), "warnings"),
+			 "[{\"warning\":\"mixed_sources\",\"text\":\"pools\"}]");
+	source.image = NULL;
+	cr_expect_str_eq(member_of(status("shop"), "warnings"),
+			 "[{\"warning\":\"mixed_sources\",\"text\":\"pools\"}]");
+	config.n_warnings = 0;
+}
+
+Test(report, tells_which_sources_of_a_service_fail_and_lists_no_more_than_16)
+{
+	const char *failing;
+	char name[16];
+	size_t n = 0;
+
+	servers_polled(source.servers, "wls", "ms2", "wls: auth: the agent does not know the user");
+	servers_polled(source.servers, "jvm", "ms2", "jvm: connect: refused");
+	cr_expect_str_eq(
+		member_of(status("shop"), "failing"),
+		"{\"servers\":1,\"list\":["
+		"{\"source\":\"wls\",\"error\":\"wls: auth: the agent does not know the user\","
+		"\"for_s\":0,\"server\":\"ms2\"},"
+		"{\"source\":\"jvm\",\"error\":\"jvm: connect: refused\",\"for_s\":0,"
+		"\"server\":\"ms2\"}]}");
+	for (int i = 0; i < 17; i++) {
+		(void)snprintf(name, sizeof name, "s%d", i);
+		servers_polled(source.servers, name, "ms1", "it fails");
+	}
+	failing = member_of(status("orders"), "failing");
+	for (const char *at = failing; (at = strstr(at, "\"source\"")) != NULL; at++)
+		n++;
+	cr_expect_eq(n, 16, "%s", failing);
+	cr_expect_not_null(strstr(failing, "\"servers\":2,"));
 }
 
 Test(report, shows_no_router_where_there_is_none)

@@ -13,8 +13,8 @@ Test(report_lists, shows_every_server_with_its_polls_and_figures)
 
 	cr_assert_eq(servers_put(source.servers, "ms1", metric, 25, NOW_NS - CLOCK_S), 0);
 	cr_assert_eq(servers_put_from(source.servers, "wls", "ms1", metric, -1, NOW_NS), -EINVAL);
-	servers_polled(source.servers, "ms1", NULL);
-	servers_polled(source.servers, "ms1", "wls: timeout: no answer in 500 ms");
+	servers_polled(source.servers, "wls", "ms1", NULL);
+	servers_polled(source.servers, "wls", "ms1", "wls: timeout: no answer in 500 ms");
 	servers_skip(source.servers, "ms2", "it says that it is AdminServer");
 	line_of(MS1)->live.inflight = 4;
 	line_of(MS1)->calls = 100;
@@ -27,7 +27,8 @@ Test(report_lists, shows_every_server_with_its_polls_and_figures)
 		"\"admin\",\"weight\":1,\"weight_set\":false,\"drained\":false,\"skipped\":null,"
 		"\"inflight\":0,\"calls\":0,\"failures\":0,\"polls\":0,\"poll_failures\":0,"
 		"\"error\":"
-		"null,\"metrics\":{},\"absent\":[],\"inconsistent\":[],\"rejected\":{},"
+		"null,\"failing\":[],\"metrics\":{},\"absent\":[],\"inconsistent\":[],\"rejected\":"
+		"{},"
 		"\"rejected_by\":[],"
 		"\"check\":null,\"state_for_s\":null,\"failures_in_row\":0,\"slow_start\":null}");
 	cr_expect_str_eq(
@@ -36,7 +37,9 @@ Test(report_lists, shows_every_server_with_its_polls_and_figures)
 		"\"up\",\"weight\":5,\"weight_set\":false,\"drained\":false,\"skipped\":null,"
 		"\"inflight\":4,\"calls\":100,\"failures\":2,\"polls\":2,\"poll_failures\":1,"
 		"\"error\":"
-		"\"wls: timeout: no answer in 500 ms\",\"metrics\":{\"busy_threads\":{\"value\":25,"
+		"\"wls: timeout: no answer in 500 ms\",\"failing\":[{\"source\":\"wls\",\"error\":"
+		"\"wls: timeout: no answer in 500 "
+		"ms\",\"for_s\":0}],\"metrics\":{\"busy_threads\":{\"value\":25,"
 		"\"age_s\":1,\"fresh\":true}},\"absent\":[],\"inconsistent\":[],"
 		"\"rejected\":{\"negative\":1},\"rejected_by\":[{\"source\":\"wls\",\"counts\":{"
 		"\"negative\":1},\"text\":\"busy_threads: -1 is negative\",\"age_s\":0}],"
@@ -261,7 +264,18 @@ Test(report_lists, tells_what_a_server_lacks_and_what_of_it_contradicts_itself)
 		text_of(json_incref(json_object_get(json_array_get(servers, 1), "absent"))), "[]");
 	cr_expect_str_eq(
 		text_of(json_incref(json_object_get(json_array_get(servers, 2), "absent"))),
-		"[\"jvm_heap_free_bytes\",\"jvm_heap_size_bytes\",\"jvm_heap_available_bytes\"]");
+		"[\"jvm_heap_free_bytes\",\"jvm_heap_size_bytes\",\"jvm_heap_available_bytes\","
+		"\"jvm_heap_free_ratio\"]");
+	cr_expect_str_eq(
+		text_of(json_incref(json_object_get(json_array_get(servers, 1), "metrics"))),
+		"{\"jvm_heap_free_bytes\":{\"value\":0,\"age_s\":1,\"fresh\":true,"
+		"\"derived\":\"size - used\"},"
+		"\"jvm_heap_used_bytes\":{\"value\":300,\"age_s\":1,\"fresh\":true},"
+		"\"jvm_heap_size_bytes\":{\"value\":200,\"age_s\":1,\"fresh\":true},"
+		"\"jvm_heap_available_bytes\":{\"value\":0,\"age_s\":1,\"fresh\":true,"
+		"\"derived\":\"size - used, for want of max\"},"
+		"\"jvm_heap_free_ratio\":{\"value\":0,\"age_s\":1,\"fresh\":true,"
+		"\"derived\":\"free / size, for want of max\"}}");
 	cr_expect_str_eq(
 		text_of(json_incref(json_object_get(json_array_get(servers, 0), "absent"))), "[]",
 		"an admin server lacks nothing");

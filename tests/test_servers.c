@@ -219,13 +219,35 @@ Test(servers, knows_a_metric_by_its_name_once)
 {
 	struct servers *servers = make(NULL);
 	const size_t before = servers_metric_count(servers);
-	const int metric = servers_metric(servers, "busy_threads_ratio");
+	const int metric = servers_metric(servers, "sessions");
 
 	cr_expect_eq(metric, (int)before);
-	cr_expect_eq(servers_metric(servers, "busy_threads_ratio"), metric);
+	cr_expect_eq(servers_metric(servers, "sessions"), metric);
 	cr_expect_eq(servers_metric_count(servers), before + 1);
-	cr_expect_str_eq(servers_metric_name(servers, before), "busy_threads_ratio");
+	cr_expect_str_eq(servers_metric_name(servers, before), "sessions");
 	cr_expect_null(servers_metric_name(servers, before + 1));
+	servers_free(servers);
+}
+
+Test(servers, has_the_figures_of_threads_once_one_of_them_is_asked_for)
+{
+	struct servers *servers = make(NULL);
+	const size_t before = servers_metric_count(servers);
+	const int max = servers_metric(servers, "max_threads");
+	const int busy = servers_metric(servers, "busy_threads");
+	const size_t ratio = (size_t)servers_metric(servers, "busy_threads_ratio");
+
+	cr_expect_eq(servers_metric_count(servers), before + 3);
+	servers_put(servers, "ms1", busy, 50, 20);
+	cr_expect(isnan(entry_of(servers, "ms1").value[ratio]));
+	servers_put(servers, "ms1", max, 200, 10);
+	cr_expect_eq(entry_of(servers, "ms1").value[ratio], 0.25);
+	cr_expect_eq(entry_of(servers, "ms1").taken_ns[ratio], 10);
+	cr_expect_str_eq(entry_of(servers, "ms1").how[ratio], "busy threads / max threads");
+	cr_expect_null(entry_of(servers, "ms1").how[max]);
+	servers_put(servers, "ms1", (int)ratio, 0.3, 20);
+	cr_expect_eq(entry_of(servers, "ms1").value[ratio], 0.3, "it is measured, and newer");
+	cr_expect_null(entry_of(servers, "ms1").how[ratio]);
 	servers_free(servers);
 }
 
@@ -251,6 +273,7 @@ Test(servers, refuses_bad_and_too_many_metric_names)
 		cr_assert_geq(servers_metric(servers, name), 0);
 	}
 	cr_expect_eq(servers_metric(servers, "one_more"), -ENOSPC);
+	cr_expect_eq(servers_metric(servers, "busy_threads"), -ENOSPC);
 	cr_expect_eq(servers_metric(servers, "m0"), SERVERS_METRICS_MAX - i);
 	cr_expect_eq(servers_put(servers, "ms1", 64, 1, 0), -EINVAL);
 	cr_expect_eq(servers_put(servers, "ms1", -1, 1, 0), -EINVAL);
@@ -265,8 +288,8 @@ Test(servers, never_takes_values_of_admin_and_unknown_servers)
 
 	cr_expect_eq(servers_put(servers, "admin", 0, 1, 0), -ENOENT);
 	cr_expect_eq(servers_put(servers, "ms3", 0, 1, 0), -ENOENT);
-	servers_polled(servers, "admin", "wls: timeout: late");
-	servers_polled(servers, "ms3", NULL);
+	servers_polled(servers, "wls", "admin", "wls: timeout: late");
+	servers_polled(servers, "wls", "ms3", NULL);
 	servers_skip(servers, "admin", "is an administration server");
 	entry = entry_of(servers, "admin");
 	cr_expect(isnan(entry.value[0]));
@@ -282,14 +305,14 @@ Test(servers, counts_polls_and_keeps_the_last_error_until_a_good_one)
 	struct servers *servers = make(NULL);
 	struct servers_entry entry;
 
-	servers_polled(servers, "ms1", "wls: timeout: no answer in 500 ms");
-	servers_polled(servers, "ms1", "wls: connect: refused");
+	servers_polled(servers, "wls", "ms1", "wls: timeout: no answer in 500 ms");
+	servers_polled(servers, "wls", "ms1", "wls: connect: refused");
 	entry = entry_of(servers, "ms1");
 	cr_expect_str_eq(entry.error, "wls: connect: refused");
 	cr_expect_eq(entry.polls, 2);
 	cr_expect_eq(entry.failures, 2);
 	cr_expect_eq(entry.good_ns, 0);
-	servers_polled(servers, "ms1", NULL);
+	servers_polled(servers, "wls", "ms1", NULL);
 	entry = entry_of(servers, "ms1");
 	cr_expect_str_empty(entry.error);
 	cr_expect_eq(entry.polls, 3);
@@ -334,7 +357,7 @@ Test(servers, skips_over_a_reload_until_a_poll_turns_out_good)
 	cr_expect(entry.is_skipped);
 	cr_expect_str_eq(entry.skip_text, "this is AdminServer");
 	cr_expect_eq(servers_put(servers, "ms1", 0, 1, 0), -ENOENT);
-	servers_polled(servers, "ms1", NULL); /* the end of the poll that skipped it */
+	servers_polled(servers, "wls", "ms1", NULL); /* the end of the poll that skipped it */
 	cr_expect(entry_of(servers, "ms1").is_skipped);
 
 	configure(servers, trio, 3);
@@ -342,14 +365,14 @@ Test(servers, skips_over_a_reload_until_a_poll_turns_out_good)
 	cr_expect(entry.is_skipped);
 	cr_expect_str_eq(entry.skip_text, "this is AdminServer");
 	cr_expect_not(servers_is_skipped(servers, "ms1"), "it is polled again");
-	servers_polled(servers, "ms1", "wls: timeout: late");
+	servers_polled(servers, "wls", "ms1", "wls: timeout: late");
 	cr_expect(entry_of(servers, "ms1").is_skipped);
 	servers_skip(servers, "ms1", "this is AdminServer");
-	servers_polled(servers, "ms1", NULL);
+	servers_polled(servers, "wls", "ms1", NULL);
 	cr_expect(servers_is_skipped(servers, "ms1"));
 
 	configure(servers, trio, 3);
-	servers_polled(servers, "ms1", NULL);
+	servers_polled(servers, "wls", "ms1", NULL);
 	entry = entry_of(servers, "ms1");
 	cr_expect_not(entry.is_skipped);
 	cr_expect_str_empty(entry.skip_text);
@@ -367,7 +390,7 @@ Test(servers, believes_no_good_poll_before_every_source_has_had_a_turn)
 
 	servers_skip(servers, "ms1", "this is AdminServer");
 	cr_assert_eq(servers_configure(servers, &config, &err), 0);
-	servers_polled(servers, "ms1", NULL);
+	servers_polled(servers, "wls", "ms1", NULL);
 	cr_expect(entry_of(servers, "ms1").is_skipped);
 	servers_free(servers);
 }
@@ -398,7 +421,7 @@ Test(servers, skips_what_was_skipped_before_a_restart_but_has_it_polled)
 	servers_skip(servers, "ms2", "this is AdminServer");
 	servers_suspect(servers, "ms2", "before the restart");
 	cr_expect(servers_is_skipped(servers, "ms2"), "a poll was faster");
-	servers_polled(servers, "ms1", NULL);
+	servers_polled(servers, "wls", "ms1", NULL);
 	cr_expect_not(entry_of(servers, "ms1").is_skipped);
 	servers_free(servers);
 }
@@ -410,7 +433,7 @@ Test(servers, keeps_what_it_knows_over_a_reload)
 	struct servers_entry entry;
 
 	servers_put(servers, "ms1", 0, 7, 1000);
-	servers_polled(servers, "ms1", NULL);
+	servers_polled(servers, "wls", "ms1", NULL);
 	next[1].weight = 9;
 	configure(servers, next, 2);
 	cr_expect_not(servers_get(servers, 2, &entry));

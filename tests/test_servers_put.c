@@ -131,7 +131,7 @@ Test(servers_put, a_failed_poll_and_a_rejected_value_leave_the_last_one_to_age)
 	struct servers_entry entry;
 
 	cr_expect_eq(servers_put_from(servers, "wls", "ms1", free_bytes, 5, taken_ns), 0);
-	servers_polled(servers, "ms1", "wls: absent: no row of this server in the answer");
+	servers_polled(servers, "wls", "ms1", "wls: absent: no row of this server in the answer");
 	cr_expect_eq(servers_put_from(servers, "wls", "ms1", free_bytes, NAN, 0), -EINVAL);
 	entry = entry_of(servers, "ms1");
 	cr_expect_eq(entry.value[free_bytes], 5);
@@ -166,5 +166,68 @@ Test(servers_put, what_contradicts_is_told_of_the_values_as_they_were_measured)
 	cr_expect_eq(entry_of(servers, "ms1").contradictions, 1, "used > size");
 	cr_expect_eq(servers_put(servers, "ms1", size, 400, 0), 0);
 	cr_expect_eq(entry_of(servers, "ms1").contradictions, 0);
+	servers_free(servers);
+}
+
+/*** Polls ***/
+
+/* "wls: timeout; jvm: refused": what the failing sources of ms1 say, in their order. */
+static const char *failing(struct servers *servers)
+{
+	struct servers_failing found;
+	static char text[512];
+	size_t k = 0;
+
+	text[0] = '\0';
+	for (; servers_get_failing(servers, 1, k, &found); k++)
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s",
+			       k > 0 ? "; " : "", found.text);
+	return text;
+}
+
+Test(servers_put, keeps_what_each_source_says_that_fails_until_it_is_good_again)
+{
+	struct servers *servers = make(NULL);
+	struct servers_failing found;
+	int64_t since_ns;
+
+	cr_expect_str_empty(failing(servers));
+	servers_polled(servers, "jvm", "ms1", "jvm: connect: refused");
+	servers_polled(servers, "wls", "ms1", "wls: timeout: late");
+	cr_assert(servers_get_failing(servers, 1, 0, &found));
+	since_ns = found.since_ns;
+	servers_polled(servers, "jvm", "ms1", "jvm: auth: wrong password");
+	servers_polled(servers, "host", "ms1", NULL);
+	cr_expect_str_eq(failing(servers), "jvm: auth: wrong password; wls: timeout: late");
+	cr_expect_str_eq(entry_of(servers, "ms1").error, "jvm: auth: wrong password");
+	cr_assert(servers_get_failing(servers, 1, 0, &found));
+	cr_expect_str_eq(found.source, "jvm");
+	cr_expect_eq(found.since_ns, since_ns, "it has failed since its first failure in a row");
+	servers_polled(servers, "jvm", "ms1", NULL);
+	cr_expect_str_eq(failing(servers), "wls: timeout: late");
+	servers_polled(servers, "wls", "ms1", NULL);
+	cr_expect_str_empty(failing(servers));
+	cr_expect_not(servers_get_failing(servers, 99, 0, &found));
+	servers_free(servers);
+}
+
+Test(servers_put, forgets_after_a_reload_what_a_source_said_that_polls_the_server_no_more)
+{
+	size_t both[] = { 1, 2 }, second[] = { 2 };
+	struct config_source sources[] = {
+		{ .name = (char[]){ "wls" }, .servers = both, .n_servers = 2 },
+		{ .name = (char[]){ "jvm" }, .servers = second, .n_servers = 1 },
+	};
+	const struct config config = {
+		.servers = trio, .n_servers = 3, .sources = sources, .n_sources = 2
+	};
+	struct servers *servers = make(NULL);
+	struct err err = { 0 };
+
+	servers_polled(servers, "jvm", "ms1", "jvm: late");
+	servers_polled(servers, "gone", "ms1", "gone: late");
+	servers_polled(servers, "wls", "ms1", "wls: late");
+	cr_assert_eq(servers_configure(servers, &config, &err), 0);
+	cr_expect_str_eq(failing(servers), "wls: late");
 	servers_free(servers);
 }

@@ -5,7 +5,7 @@
 
 struct scanned {
 	size_t n, index[8];
-	double size;
+	double size, last; /* last: of the metrics that there are */
 	bool is_drained;
 };
 
@@ -15,6 +15,7 @@ static void take_brief(void *arg, size_t index, const struct servers_brief *brie
 
 	scanned->index[scanned->n++ % 8] = index;
 	scanned->size = brief->value[2]; /* jvm_heap_size_bytes */
+	scanned->last = brief->value[brief->n - 1];
 	scanned->is_drained = brief->is_drained;
 }
 
@@ -30,7 +31,7 @@ Test(servers_scan, shows_a_scan_what_has_changed_since_the_last_one)
 	cr_expect_eq(servers_scan(servers, n, since, take_brief, &scanned), since);
 	cr_expect_eq(scanned.n, 0u);
 	servers_put(servers, "ms2", 2, 77, 0);
-	servers_polled(servers, "ms1", NULL); /* no image shows it */
+	servers_polled(servers, "wls", "ms1", NULL); /* no image shows it */
 	servers_put(servers, "ms1", 2, -1, 0);
 	since = servers_scan(servers, n, since, take_brief, &scanned);
 	cr_expect_eq(scanned.n, 1u);
@@ -44,6 +45,23 @@ Test(servers_scan, shows_a_scan_what_has_changed_since_the_last_one)
 	servers_skip(servers, "ms1", "is an administration server");
 	since = servers_scan(servers, n, since, take_brief, &scanned);
 	cr_expect_eq(scanned.n, 1u);
+	servers_free(servers);
+}
+
+Test(servers_scan, shows_what_follows_from_others)
+{
+	struct servers *servers = make(NULL);
+	const int busy = servers_metric(servers, "busy_threads");
+	struct scanned scanned = { 0 };
+
+	servers_put(servers, "ms1", busy, 50, 0);
+	servers_put(servers, "ms1", busy + 1, 200, 0);
+	(void)servers_scan(servers, servers_metric_count(servers), 0, take_brief, &scanned);
+	cr_expect_eq(scanned.n, 3u);
+	scanned.n = 0;
+	servers_put(servers, "ms1", busy, 100, 0);
+	(void)servers_scan(servers, servers_metric_count(servers), 5, take_brief, &scanned);
+	cr_expect_eq(scanned.last, 0.5, "busy_threads_ratio");
 	servers_free(servers);
 }
 

@@ -227,3 +227,197 @@ Test(warnings, without_a_limit_no_number_of_calls_is_too_many)
 		half_second(0, 0, 0);
 	cr_expect_str_eq(said_of(0), "[]");
 }
+
+/*** Unsteady ***/
+
+static char free_heap[] = "jvm_heap_free_bytes";
+static struct config_smooth smoothing = { .metric = free_heap,
+					  .window_ns = 10 * CLOCK_S,
+					  .band = 0.1 };
+
+/* Orders has ms1, ms2 and ms3 by what is free. */
+static void begin_ranking(void)
+{
+	begin();
+	config_service[0].router.ranks_by = free_heap;
+}
+
+static void end_ranking(void)
+{
+	config_service[0].router.ranks_by = NULL;
+	config_service[0].smooth = NULL;
+	config_service[0].n_smooth = 0;
+	end();
+}
+
+TestSuite(unsteady, .init = begin_ranking, .fini = end_ranking);
+
+static void set_free(size_t server, double value)
+{
+	((double *)image_edit(image, image->value))[FREE * 4 + server] = value;
+}
+
+/* The router's order begins with this server. */
+static void put_first(uint16_t server)
+{
+	uint16_t *order = image_edit(image, image->order);
+
+	for (uint16_t i = 0, row = 0; i < 3; i++)
+		order[i] = i == 0 ? server : row++ == server ? row++ : (uint16_t)(row - 1);
+}
+
+/* The servers with this much free, the fullest of them first, for half a second. */
+static void rank_by(double ms1, double ms2, double ms3)
+{
+	set_free(MS1, ms1);
+	set_free(MS2, ms2);
+	set_free(MS3, ms3);
+	put_first(ms1 >= ms2 && ms1 >= ms3 ? MS1 : ms2 >= ms3 ? MS2 : MS3);
+	half_second(0, 0, 0);
+}
+
+struct point {
+	int64_t t_ns;
+	double free;
+};
+
+static size_t read_trace(struct point *point, size_t max)
+{
+	FILE *file = fopen(TEST_DATA "/tomcat_heap_sawtooth.csv", "r");
+	char line[128];
+	size_t n = 0;
+
+	cr_assert_not_null(file);
+	cr_assert_not_null(fgets(line, sizeof line, file));
+	while (n < max && fgets(line, sizeof line, file) != NULL) {
+		long long t_ms, bytes;
+
+		cr_assert_eq(sscanf(line, "%lld,%lld", &t_ms, &bytes), 2);
+		point[n++] = (struct point){ t_ms * CLOCK_MS, (double)bytes };
+	}
+	(void)fclose(file);
+	return n;
+}
+
+/* Two equal servers live the recorded life of a Tomcat for a minute, one 0.9 s behind the other;
+ * the third has nothing. */
+static void live_a_minute(void)
+{
+	struct point trace[128];
+	const size_t n = read_trace(trace, 128);
+
+	for (int64_t t_ns = 0; t_ns < 60 * CLOCK_S; t_ns += 500 * CLOCK_MS) {
+		double value[2];
+
+		for (size_t i = 0; i < 2; i++) {
+			const int64_t at_ns =
+				(t_ns + (int64_t)i * 900 * CLOCK_MS) % trace[n - 1].t_ns;
+			size_t k = 0;
+
+			while (k + 1 < n && trace[k + 1].t_ns <= at_ns)
+				k++;
+			value[i] = trace[k].free;
+		}
+		rank_by(value[0], value[1], 0);
+	}
+}
+
+#define UNSTEADY_TEXT(n)                                                                           \
+	"the first place changed " n                                                               \
+	" times in the last minute; smooth: [jvm_heap_free_bytes] in "                             \
+	"service orders steadies it"
+
+Test(unsteady, is_what_the_recorded_sawtooth_makes_of_equal_servers)
+{
+	live_a_minute();
+	cr_expect_str_eq(said_of(0),
+			 "[{\"warning\":\"unsteady\",\"text\":\"" UNSTEADY_TEXT(
+				 "59") "\",\"changes\":59,\"metric\":\"jvm_heap_free_bytes\"}]");
+	cr_expect_str_eq(said_of(1), "[]");
+	cr_expect_str_eq(logged, "unsteady service=orders what=\"" UNSTEADY_TEXT("10") "\"\n");
+}
+
+Test(unsteady, is_nothing_that_is_smoothed)
+{
+	config_service[0].smooth = &smoothing;
+	config_service[0].n_smooth = 1;
+	live_a_minute();
+	cr_expect_str_eq(said_of(0), "[]");
+	cr_expect_str_eq(logged, "");
+}
+
+Test(unsteady, is_over_at_once_when_it_is_smoothed)
+{
+	live_a_minute();
+	config_service[0].smooth = &smoothing;
+	config_service[0].n_smooth = 1;
+	half_second(0, 0, 0);
+	cr_expect_str_eq(said_of(0), "[]");
+	config_service[0].n_smooth = 0;
+	half_second(0, 0, 0);
+	cr_expect_str_eq(said_of(0), "[]", "and counted anew when it is no longer");
+}
+
+Test(unsteady, is_ten_changes_in_a_minute_but_not_nine)
+{
+	for (int i = 0; i < 10; i++) {
+		rank_by(i % 2 == 0 ? 2 : 0, 1, 0);
+		for (int k = 0; k < 9; k++)
+			half_second(0, 0, 0); /* five seconds each */
+	}
+	cr_expect_str_eq(said_of(0), "[]");
+	rank_by(2, 1, 0);
+	cr_expect_str_neq(said_of(0), "[]");
+	for (int i = 0; i < 60; i++)
+		half_second(0, 0, 0);
+	cr_expect_str_eq(said_of(0), "[]", "30 s later the oldest ones are forgotten");
+}
+
+Test(unsteady, is_no_ranking_whose_equal_servers_take_turns)
+{
+	set_free(MS1, 100);
+	set_free(MS2, 100);
+	set_free(MS3, 100);
+	for (uint16_t i = 0; i < 100; i++) {
+		put_first(i % 3);
+		half_second(0, 0, 0);
+	}
+	cr_expect_str_eq(said_of(0), "[]");
+}
+
+/* It is not the figure that moved them. */
+Test(unsteady, is_no_ranking_whose_first_server_leaves_and_comes_back)
+{
+	set_free(MS1, 300);
+	set_free(MS2, 200);
+	set_free(MS3, 100);
+	for (uint16_t i = 0; i < 100; i++) {
+		put_first(i % 2 == 0 ? MS1 : MS2);
+		half_second(0, 0, 0);
+	}
+	cr_expect_str_eq(said_of(0), "[]");
+	set_free(MS1, (double)NAN);
+	for (uint16_t i = 0; i < 100; i++)
+		rank_by(i % 2 == 0 ? (double)NAN : 300, 200, 100);
+	cr_expect_str_eq(said_of(0), "[]", "nor one that is not known for a while");
+}
+
+Test(unsteady, is_no_router_that_chooses_for_each_call_or_ranks_by_something_else)
+{
+	image_instance_at(0)->flags = IMAGE_HAS_RANK | IMAGE_HAS_ROUTE;
+	live_a_minute();
+	cr_expect_str_eq(said_of(0), "[]");
+	image_instance_at(0)->flags = IMAGE_HAS_RANK;
+	config_service[0].router.ranks_by = NULL;
+	live_a_minute();
+	cr_expect_str_eq(said_of(0), "[]");
+}
+
+Test(unsteady, is_looked_at_anew_when_a_service_has_other_servers)
+{
+	for (int i = 0; i < 40; i++) {
+		rank_by(i % 2 == 0 ? 2 : 0, 1, 0);
+		image_service_at(0)->n_rows = i % 2 == 0 ? 3 : 4;
+	}
+	cr_expect_str_eq(said_of(0), "[]");
+}

@@ -57,7 +57,10 @@ static enum cr_outcome contact(CURL *curl, const struct cr_server *server, const
 struct client_result client_call(struct cr_thread *thread, int service, CURL *curl,
 				 const char *path, int64_t cost_bytes)
 {
-	struct cr_call call = { .method = { path, strlen(path) }, .cost_bytes = cost_bytes };
+	struct cr_call call = { .method = { path, strlen(path) },
+				.cost_bytes = cost_bytes,
+				.primary = CR_NONE,
+				.secondary = CR_NONE };
 	struct client_result result = { .latency_ns = -1 };
 	enum cr_outcome outcome = CR_ABANDONED;
 	const struct cr_server *server;

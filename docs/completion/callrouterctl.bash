@@ -49,7 +49,7 @@ _callrouterctl_options()
 	case $command in
 	'') options+=" --version" ;;
 	status) options+=" --json --watch --interval" ;;
-	route) options+=" --json --method --param --key --client --cost --count" ;;
+	route) options+=" --json --method --param --key --session --client --cost --count" ;;
 	adopt) options+=" --json --force" ;;
 	check) options+=" --plugins-dir --profiles-dir" ;;
 	source) options+=" -c --server --replay --request --raw --plugins-dir --profiles-dir" ;;
@@ -71,7 +71,7 @@ _callrouterctl()
 			program+=(--run-dir "${COMP_WORDS[i + 1]}")
 			i=$((i + 1))
 			;;
-		--method | --param | --key | --client | --cost | --count | --interval | --plugins-dir | --profiles-dir | -c | --server | --replay | --request) i=$((i + 1)) ;;
+		--method | --param | --key | --session | --client | --cost | --count | --interval | --plugins-dir | --profiles-dir | -c | --server | --replay | --request) i=$((i + 1)) ;;
 		-*) ;;
 		*) if [ -z "$command" ]; then command=${COMP_WORDS[i]}; else arguments=$((arguments + 1)); fi ;;
 		esac
@@ -81,7 +81,7 @@ _callrouterctl()
 	--run-dir | --plugins-dir | --profiles-dir) mapfile -t COMPREPLY < <(compgen -d -- "$word"); return ;;
 	-c | --replay) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
 	--server) mapfile -t COMPREPLY < <(compgen -W "$(_callrouterctl_names servers server)" -- "$word"); return ;;
-	--method | --param | --key | --client | --cost | --count | --interval | --request) return ;;
+	--method | --param | --key | --session | --client | --cost | --count | --interval | --request) return ;;
 	esac
 	if [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(_callrouterctl_options)

@@ -118,7 +118,8 @@ CR_PUBLIC void cr_thread_free(struct cr_thread *thread);
  * no system call. The list leaves out servers that are shut at the moment (refused connections,
  * failures in a row, an active check), unless too few would be left; a server whose time is over is
  * in it for the one call that tries it. service: from cr_service(); call: now_ns and random must be
- * given, cr_call_now() helps; ticket: overwritten. Every call that was routed must be ended with
+ * given, cr_call_now() helps; so must primary and secondary, CR_NONE or by cr_call_session();
+ * ticket: overwritten. Every call that was routed must be ended with
  * cr_end(). Returns the number of servers in ticket, 0 with ticket->decided CR_REFUSED or
  * CR_NOBODY. [call]
  */
@@ -161,6 +162,77 @@ CR_PUBLIC void cr_end(struct cr_thread *thread, struct cr_ticket *ticket, enum c
 
 /** Fill call's now_ns from CLOCK_MONOTONIC_COARSE and random from the thread's own draw. [call] */
 CR_PUBLIC void cr_call_now(struct cr_thread *thread, struct cr_call *call);
+
+/*** Sessions: which calls belong together, and where they live ***/
+
+/** What a session's value looks like. What is not of that form is an id and nothing else. */
+enum cr_session_format {
+	CR_SESSION_ANY = 0,  /* with a '!' as WebLogic's, else with a '.' as Tomcat's, else plain */
+	CR_SESSION_WEBLOGIC, /* id!primary!secondary, what follows is left out; "NONE": nobody */
+	CR_SESSION_TOMCAT,   /* id.route: from the first dot on, a route may have dots */
+	CR_SESSION_PLAIN,    /* an id */
+	CR_SESSION_FIXED,    /* the server's id has a fixed place in the value: offset, length */
+};
+
+/** Where the requests of a service carry their session. Names are compared letter by letter, upper
+ * and lower case are different; NULL or "": it is not looked for there. */
+struct cr_session_rule {
+	const char *cookie; /* "JSESSIONID" */
+	const char *path;   /* "jsessionid", as in /shop;jsessionid=... */
+	const char *param;  /* a parameter of the query, or of a posted form */
+	enum cr_session_format format;
+	size_t offset, length; /* bytes, for CR_SESSION_FIXED; length 0: to the end */
+};
+
+/** What a request has of it; what it has not is empty. The caller's memory. */
+struct cr_session_request {
+	const struct cr_str *cookie; /* [n_cookies]: the values of its Cookie headers, in order */
+	size_t n_cookies;
+	struct cr_str url;  /* with its query: "/shop;jsessionid=...?page=2" */
+	struct cr_str form; /* the body, if it is application/x-www-form-urlencoded */
+};
+
+/** A session: pieces of the text in which it was found, and valid as long as that. */
+struct cr_session {
+	struct cr_str value;     /* all of it, without quotes and blanks around it; never empty */
+	struct cr_str id;        /* what does not change when its servers do; never empty */
+	struct cr_str primary;   /* the server that has it, in that server's words; empty: none */
+	struct cr_str secondary; /* the one that has the replica; empty: none */
+};
+
+enum cr_session_source {
+	CR_SESSION_NOWHERE = 0,
+	CR_SESSION_IN_COOKIE,
+	CR_SESSION_IN_PATH,
+	CR_SESSION_IN_QUERY,
+	CR_SESSION_IN_FORM,
+};
+
+/**
+ * Find a request's session: in its cookies, else in the path, else in the query, else in the form;
+ * of several of one name the first that is not empty. Reads each text once, makes no copies, takes
+ * any bytes; no lock, no allocation, no system call. *out: written if found. Returns where it was
+ * found (> 0) or CR_SESSION_NOWHERE. [any]
+ */
+CR_PUBLIC enum cr_session_source cr_session_find(const struct cr_session_rule *rule,
+						 const struct cr_session_request *request,
+						 struct cr_session *out);
+
+/** Take the value of a session apart: of the rule only format, offset and length matter. *out:
+ * written if value is not empty. Returns whether it is not. [any] */
+CR_PUBLIC bool cr_session_split(const struct cr_session_rule *rule, struct cr_str value,
+				struct cr_session *out);
+
+/**
+ * Make call one of this session: its key is the id, borrowed; its primary and secondary are the
+ * rows of the servers of these names, or CR_NONE where the service has none of that name (WebLogic
+ * writes numbers of its own there). session NULL: the call belongs to none, and its key stays.
+ * Looks at all names of the service; no lock, no allocation, no system call. Call it right before
+ * cr_route(): rows are those of the state that is published now. Returns how many of the two
+ * servers the service has. [call]
+ */
+CR_PUBLIC int cr_call_session(struct cr_thread *thread, int service,
+			      const struct cr_session *session, struct cr_call *call);
 
 /** The words of a ticket's reason ("stale") and decider ("router"), as callrouterctl shows them;
  * "unknown" for other numbers. Static memory. [any] */

@@ -6,12 +6,14 @@ unit_test(control SOURCES ${control} tests/control_rig.c
 unit_test(control_socket SOURCES ${control} tests/control_rig.c
 	LIBS PkgConfig::libevent_core PkgConfig::jansson)
 
-set(report daemon/smooth.c daemon/document.c daemon/report.c daemon/report_health.c
-	daemon/report_plugins.c daemon/report_status.c daemon/warnings.c ${servers_part}
+set(report daemon/smooth.c daemon/document.c daemon/report.c daemon/report_failing.c
+	daemon/report_health.c daemon/report_plugins.c daemon/report_status.c daemon/warnings.c
+	daemon/unsteady.c ${servers_part}
 	${counters_part} core/health.c core/image.c ${words})
 unit_test(report SOURCES ${report} LIBS PkgConfig::jansson m)
 unit_test(report_lists SOURCES ${report} LIBS PkgConfig::jansson m)
 unit_test(warnings SOURCES ${report} LIBS PkgConfig::jansson m)
+target_compile_definitions(test_warnings PRIVATE TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
 
 set(ctl daemon/ctl_common.c daemon/ctl_health.c daemon/ctl_status.c daemon/ctl_table.c daemon/ctl_watch.c)
 unit_test(ctl SOURCES ${ctl} daemon/control_ask.c ${words} LIBS PkgConfig::jansson)

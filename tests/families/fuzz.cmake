@@ -43,6 +43,7 @@ fuzz_test(health LIBS core)
 fuzz_test(elf LIBS core)
 # Texts of people, and of the daemon's children, clients and servers.
 fuzz_test(option LIBS core)
+fuzz_test(session LIBS core)
 fuzz_test(config LIBS daemon)
 fuzz_test(state LIBS daemon)
 fuzz_test(control LIBS daemon)

@@ -1,5 +1,5 @@
 # Tests of libcallrouter: what becomes of a call.
-set(library core/callrouter.c core/route.c core/ticket.c core/look.c core/refresh.c core/world.c
+set(library core/callrouter.c core/route.c core/session.c core/ticket.c core/look.c core/refresh.c core/world.c
 	core/guests.c core/view.c core/plugin.c core/elf.c core/option.c ${counters_part}
 	core/health.c core/snapshot_reader.c core/snapshot_writer.c core/image.c core/text.c
 	core/words.c core/err.c tests/data_plane.c)
@@ -9,7 +9,7 @@ stress_test(health SOURCES ${library})
 stress_test(hostile SOURCES ${library})
 foreach(name route route_lists route_guests route_prepare route_counts route_silent fork fork_dead
 	lifecycle attach health health_limits health_calls health_daemon health_look health_start
-	health_waiting health_hostile)
+	health_waiting health_hostile session_call)
 	unit_test(${name} SOURCES ${library})
 	list(APPEND library_tests test_${name})
 endforeach()

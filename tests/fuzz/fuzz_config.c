@@ -34,9 +34,22 @@ static int find_options(void *arg, bool want_router, const char *plugin,
 	return 0;
 }
 
+static int find_metrics(void *arg, const char *router, const char *const **needs,
+			const char *const **wants)
+{
+	static const char *const metrics[] = { "jvm_heap_free_bytes", "busy_threads_ratio", NULL };
+
+	(void)arg;
+	*needs = strcmp(router, "sorted") == 0 ? NULL : metrics;
+	*wants = metrics;
+	return 0;
+}
+
 static char profiles_dir[] = FUZZ_PROFILES;
 static const struct profiles profiles = { .dir = { profiles_dir }, .n = 1 };
-static const struct config_plugins plugins = { .options = find_options, .profiles = &profiles };
+static const struct config_plugins plugins = { .options = find_options,
+					       .profiles = &profiles,
+					       .metrics = find_metrics };
 
 static void use_sources(const struct config *config)
 {
@@ -58,12 +71,28 @@ static void use_sources(const struct config *config)
 	}
 }
 
+static void use_warnings(const struct config *config)
+{
+	char text[CONFIG_WARNING_LEN];
+
+	for (size_t i = 0; i < config->n_warnings; i++) {
+		const struct config_warning *warning = &config->warnings[i];
+
+		fuzz_expect(warning->service == CONFIG_NO_SERVICE ||
+				    warning->service < config->n_services,
+			    "a warning of no service that there is");
+		config_warning_show(config, warning, text, sizeof text);
+		fuzz_expect(strchr(text, '\n') == NULL, "a warning of several lines");
+	}
+}
+
 static void use(const struct config *config)
 {
 	fuzz_expect(config->n_servers > 0 && config->n_services > 0, "nothing to do");
 	for (size_t i = 0; i < config->n_servers; i++)
 		fuzz_expect(config->servers[i].weight <= 100, "a weight above 100");
 	use_sources(config);
+	use_warnings(config);
 	for (size_t i = 0; i < config->n_services; i++) {
 		const struct config_service *service = &config->services[i];
 

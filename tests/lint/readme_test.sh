@@ -16,6 +16,7 @@ known=$(cat tests/test_*.c | tr '\n' ' ' | grep -oE 'Test\([a-z0-9_]+,[[:space:]
 for name in $names; do
 	case $name in
 	scene.*) [ -e "tests/scenes/${name#scene.}.sh" ] ;;
+	tree.*) grep -q "NAME $name " tests/families/tree.cmake ;;
 	bench.runs) [ -e tests/bench.c ] ;;
 	*) grep -qxF -- "$name" <<<"$known" ;;
 	esac || {

@@ -44,9 +44,13 @@ static void close_probe(void *self)
 	free(self);
 }
 
-static void look(const struct cr_view *view, struct probe_look *seen, const uint16_t *order,
+static void look(const struct cr_view *view, const struct cr_call *call, const uint16_t *order,
 		 size_t n)
 {
+	struct probe_look *seen = (struct probe_look *)(uintptr_t)call->key.ptr;
+
+	seen->primary = call->primary;
+	seen->secondary = call->secondary;
 	seen->generation = view->generation;
 	seen->hosts = view->hosts;
 	seen->taken_ns = view->taken_ns;
@@ -83,7 +87,7 @@ static int route(const void *self, const struct cr_view *view, const struct cr_c
 	if (is_method(call, "wait"))
 		gate_wait((struct gate *)(uintptr_t)call->key.ptr);
 	else if (is_method(call, "look"))
-		look(view, (struct probe_look *)(uintptr_t)call->key.ptr, order, n);
+		look(view, call, order, n);
 	else if (is_method(call, "die"))
 		abort();
 	return (int)n;

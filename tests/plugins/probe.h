@@ -20,7 +20,8 @@ struct probe_look {
 	double failures[PROBE_ROWS];
 	double metric[3][PROBE_ROWS], column[2][PROBE_ROWS];
 	int64_t metric_taken_ns[3][PROBE_ROWS];
-	uint64_t word; /* of the first shared word, before one is added */
+	uint16_t primary, secondary; /* the call's */
+	uint64_t word;               /* of the first shared word, before one is added */
 };
 
 #endif

@@ -61,6 +61,17 @@ router by_call '#include <string.h>
 		return (int)n;
 	}
 	CR_ROUTER = { CR_ROUTER_HEAD("by_call", "0.1", "does what the call says"), .route = route };'
+router by_session '
+	static int route(const void *self, const struct cr_view *view, const struct cr_call *call,
+			 uint16_t *order, size_t n)
+	{
+		if (call->secondary != CR_NONE)
+			cr_order_front(order, n, call->secondary);
+		if (call->primary != CR_NONE)
+			cr_order_front(order, n, call->primary);
+		return (int)n;
+	}
+	CR_ROUTER = { CR_ROUTER_HEAD("by_session", "1", "goes where the session lives"), .route = route };'
 router breaks '#include <stdlib.h>
 	static int rank(void *self, const struct cr_view *view, uint16_t *order, size_t n, double *const *column)
 	{
@@ -112,6 +123,8 @@ cat >"$CONFIG" <<-X
 	  - { name: calls, router: by_call }
 	  - { name: broken, router: breaks, servers: [ms1, ms2] }
 	  - { name: seen, router: thinks, servers: [ms1, ms2] }
+	  - { name: lives, router: by_session }
+	  - { name: keyed, router: hash }
 X
 start_daemon
 scene_wait 5 '[ "$(ranking)" = "ms1 ms2 ms3" ]'
@@ -134,7 +147,7 @@ X
 grep -A 3 -F '#  SERVER' "$SCENE/out" | awk '{ print index($0, " 127.0.0.1") + index($0, " ADDRESS") }' | sort -u >"$SCENE/columns"
 same "places where the last column begins" "$(wc -l <"$SCENE/columns")" 1
 ends 0 status
-same "services" "$(grep -E '^[a-z]+$' "$SCENE/out" | xargs)" "shop plain calls broken seen"
+same "services" "$(grep -E '^[a-z]+$' "$SCENE/out" | xargs)" "shop plain calls broken seen lives keyed"
 finds "$SCENE/out" "  router    none: the default decides every call"
 finds "$SCENE/out" "  router    by_call 0.1 (generation "
 finds "$SCENE/out" "): per call"
@@ -168,12 +181,13 @@ ends 0 status --json
 jq -e '
 	def is(keys; types): (keys_unsorted == keys) and ([.[] | type] == types);
 	def count: type == "number" and . == floor and . >= 0;
-	is(["cluster", "daemon", "services"]; ["string", "object", "array"])
+	is(["cluster", "daemon", "services", "warnings"]; ["string", "object", "array", "array"])
+	and .warnings == []
 	and (.daemon | is(["pid", "uptime_s", "version"]; ["number", "number", "string"]) and (.pid | count) and (.uptime_s | count))
-	and ([.services[].name] == ["shop", "plain", "calls", "broken", "seen"])
+	and ([.services[].name] == ["shop", "plain", "calls", "broken", "seen", "lives", "keyed"])
 	and all(.services[];
 		(keys_unsorted == ["name", "router", "default", "decided", "fallback_reasons", "default_decides_now",
-			"ranked_by", "stale_after_s", "ranking", "not_ranked", "warnings"])
+			"ranked_by", "stale_after_s", "ranking", "not_ranked", "warnings", "failing"])
 		and .default == "round_robin"
 		and (.decided | keys_unsorted == ["router", "default", "refused", "nobody"] and all(.[]; count))
 		and (.fallback_reasons | type == "object" and all(.[]; count))
@@ -188,7 +202,7 @@ jq -e '
 		and .default_decides_now == null and .ranked_by == "router" and .stale_after_s == 60
 		and .decided == { router: 60, default: 0, refused: 0, nobody: 0 } and .fallback_reasons == {}
 		and ([.ranking[] | [.position, .server, .weight]] == [[1, "ms1", 5], [2, "ms2", 3], [3, "ms3", 1]])
-		and (.ranking[2].metrics | keys == ["jvm_heap_available_bytes", "jvm_heap_free_bytes", "jvm_heap_max_bytes",
+		and (.ranking[2].metrics | keys == ["jvm_heap_available_bytes", "jvm_heap_free_bytes", "jvm_heap_free_ratio", "jvm_heap_max_bytes",
 			"jvm_heap_size_bytes", "jvm_heap_used_bytes"])
 		and .ranking[2].metrics.jvm_heap_size_bytes.value == 67108864)
 	and (.services[1] | .router == null and .default_decides_now == "no_router" and .ranked_by == "default")
@@ -250,6 +264,58 @@ ends 2 route shop --count 0
 says "callrouterctl: --count 0: 1 .. 1000000 is wanted"
 ends 2 route shop --cost heavy
 says "callrouterctl: --cost heavy: bytes are wanted, such as 64KiB"
+### route --session
+
+for service in lives keyed; do
+	scene_wait 5 "ctl route $service --json | jq -e '.decided_by == \"router\"'"
+done
+id=BBp9TAACMTglQ2TDFAKR4tpyXg73LZDQJ2PtT9x8htG1tWY122aa
+ends 0 route lives --session "$id!ms3!ms2!1308677666322"
+shows "" <<-'X'
+	lives: router decided: ms3, ms2, ms1
+	  session: id 52 bytes, primary ms3, secondary ms2
+X
+ends 0 route lives --session "$id!ms2!NONE"
+shows "" <<-'X'
+	lives: router decided: ms2, ms1, ms3
+	  session: id 52 bytes, primary ms2, secondary none
+X
+ends 0 route lives --session "$id!-2032354160!ms3"
+shows "" <<-'X'
+	lives: router decided: ms3, ms1, ms2
+	  session: id 52 bytes, primary -2032354160 (no server of lives), secondary ms3
+X
+ends 0 route lives --session C5DC1ECDB2B7E0703BBD4D9C2C298035.ms2 --json
+same "a document" "$(jq -c '[.servers[0], .session]' "$SCENE/out")" \
+	'["ms2",{"id":"C5DC1ECDB2B7E0703BBD4D9C2C298035","primary":{"name":"ms2","is_server":true},"secondary":null}]'
+ends 0 route lives --session $'x!\x1b[31m\xff!ms4' --json
+same "a session of any bytes" "$(jq -c .session "$SCENE/out")" \
+	'{"id":"x","primary":{"name":"\u001b[31m?","is_server":false},"secondary":{"name":"ms4","is_server":false}}'
+ends 0 route lives --session $'x!\x1b[31m'
+finds "$SCENE/out" "  session: id 1 byte, primary ?[31m (no server of lives), secondary none"
+ends 0 route lives --session "$id!ms2!ms3" --count 10
+shows "" <<-'X'
+	lives: 10 calls, router decided 10
+	  session: id 52 bytes, primary ms2, secondary ms3
+	  FIRST SERVER  CALLS    SHARE
+	  ms2              10  100.0 %
+X
+ends 0 route lives --session "$id!ms2!ms3" --count 2 --json
+same "documents of many" "$(jq -c '[.[].session]' "$SCENE/out")" '[null,null]'
+for key in a b c d e f g h; do
+	ctl route keyed --key "$key$id" --json | jq -c .servers
+done >"$SCENE/keys"
+[ "$(sort -u "$SCENE/keys" | wc -l)" -gt 1 ] || scene_fail "all keys go the same way"
+for key in a b c d e f g h; do
+	for servers in '' '!ms1!ms2' '!ms1!ms3' '!ms3!NONE' '!-1!-2!1308677666322'; do
+		ctl route keyed --session "$key$id$servers" --json | jq -c .servers
+	done | sort -u
+done >"$SCENE/sessions"
+cmp -s "$SCENE/keys" "$SCENE/sessions" || scene_fail "a session moves with its servers: $(diff "$SCENE/keys" "$SCENE/sessions")"
+same "--key and --session" "$(ctl route keyed --session "x$id!ms1" --key "a$id" --json | jq -c .servers)" "$(head -n 1 "$SCENE/keys")"
+same "--session and --key" "$(ctl route keyed --key "a$id" --session "x$id!ms1" --json | jq -c .servers)" "$(head -n 1 "$SCENE/keys")"
+ends 2 route lives --session ''
+says "callrouterctl: --session: the value of a session cookie is wanted, such as id!primary!secondary or id.route"
 same "what route has counted" "$(status_of '.decided | tojson' shop)" '{"router":60,"default":0,"refused":0,"nobody":0}'
 same "calls in progress" "$(status_of '[.ranking[].inflight] | add' shop)" 0
 scene_ok "route asks a data plane, and counts nothing"
@@ -265,7 +331,7 @@ ends 0 servers --json
 jq -e '(keys_unsorted == ["servers", "sources"])
 	and ([.servers[] | .server] == ["admin", "ms1", "ms2", "ms3"])
 	and all(.servers[]; keys_unsorted == ["server", "address", "role", "state", "weight", "weight_set", "drained", "skipped",
-		"inflight", "calls", "failures", "polls", "poll_failures", "error", "metrics", "absent", "inconsistent",
+		"inflight", "calls", "failures", "polls", "poll_failures", "error", "failing", "metrics", "absent", "inconsistent",
 		"rejected", "rejected_by",
 		"check", "state_for_s", "failures_in_row", "slow_start"])
 	and (.servers[0] | .role == "admin" and .metrics == {} and .polls == 0)
@@ -278,7 +344,7 @@ grep -Eq '^heap_free +router +[0-9]+ +1\.0\.0 +current +shop router +'"$SCENE"'/
 grep -Eq '^breaks +router +[0-9]+ +1 +refused .*crashed' "$SCENE/out" || scene_fail "breaks is not refused"
 ends 0 plugins --json
 jq -e '(keys_unsorted == ["plugins", "processes"])
-	and ([.plugins[].plugin] - ["heap_free", "round_robin", "by_call", "breaks", "thinks", "http"] == [])
+	and ([.plugins[].plugin] - ["heap_free", "round_robin", "by_call", "by_session", "hash", "breaks", "thinks", "http"] == [])
 	and all(.plugins[]; keys_unsorted == ["plugin", "kind", "file", "used_by", "generations"])' "$SCENE/out" >/dev/null ||
 	scene_fail "the document of plugins: $(cat "$SCENE/out")"
 scene_ok "servers and plugins"
@@ -345,7 +411,7 @@ ends 1 rollback nothing
 says 'callrouterctl: no plugin "nothing" is in use: see callrouterctl plugins'
 ends 1 adopt "$SCENE/nowhere.so"
 ends 0 check "$CONFIG" --plugins-dir "$SCENE/plugins.d"
-same "what it says" "$(cat "$SCENE/out")" "$CONFIG: good: 4 servers, 1 collectors, 5 services"
+same "what it says" "$(cat "$SCENE/out")" "$CONFIG: good: 4 servers, 1 collector, 7 services"
 echo "nonsense: 1" >"$SCENE/bad.yaml"
 ends 1 check "$SCENE/bad.yaml"
 finds "$SCENE/err" "$SCENE/bad.yaml:1:1: unknown key \"nonsense\""
@@ -401,11 +467,12 @@ completes()
 at="callrouterctl --run-dir $SCENE/run"
 completes "callrouterctl un" "undrain"
 completes "callrouterctl r" "reload restore rollback route"
-completes "$at status " "broken calls plain seen shop"
+completes "$at status " "broken calls keyed lives plain seen shop"
 completes "$at drain m" "ms1 ms2 ms3"
 completes "$at restore m" "ms1 ms2 ms3"
-completes "$at rollback h" "heap_free http"
+completes "$at rollback h" "hash heap_free http"
 completes "$at route shop --c" "--client --cost --count"
+completes "$at route shop --se" "--session"
 completes "$at servers m" "ms1 ms2 ms3"
 completes "$at source " "test"
 completes "$at source test j" "jvm"

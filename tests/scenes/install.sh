@@ -60,7 +60,7 @@ check_files()
 		lib/systemd/system/callrouterd.service lib/sysusers.d/callrouter.conf \
 		share/bash-completion/completions/callrouterctl \
 		share/callrouter/profiles/{jolokia,tomcat-status,weblogic-rest,weblogic-mib}.yaml \
-		share/doc/callrouter/{config.md,sources.md,sources-snmp.md,README.md,example.c} \
+		share/doc/callrouter/{config.md,sources.md,sources/tomcat.md,README.md,example.c} \
 		share/man/man1/callrouterctl.1 share/man/man8/callrouterd.8; do
 		compgen -G "$prefix/$name" >/dev/null || scene_fail "not installed: $name"
 	done

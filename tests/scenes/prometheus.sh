@@ -110,6 +110,7 @@ tries 1 infinite
 finds "$SCENE/page" "jvm_heap_used_bytes: infinite: +Inf"
 tries 0 double
 finds "$SCENE/page" "a second row of this name does not count"
+finds "$SCENE/page" "no row of ms9"
 scene_ok "no result, an error, a matrix, a scalar, NaN, infinity, two rows of one name: each is told by name"
 
 ### What goes right, and how old it is
@@ -177,7 +178,7 @@ scene_kill ms2 KILL
 scene_wait 15 "used '.fresh | not' ms2"
 used '.value >= 20971520 and .age_s > 4' ms2 >"$SCENE/.wait" || scene_fail "ms2's last value is gone: $(used . ms2)"
 used '.fresh and .age_s < 4' ms1 >"$SCENE/.wait" || scene_fail "ms1 suffers: $(used . ms1)"
-ctl servers ms2 | grep -q '^last error: prom: absent: .*no row of this server' ||
+ctl servers ms2 | grep -q '^fails for .*: prom: absent: .*no row of this server' ||
 	scene_fail "nobody says why: $(ctl servers ms2)"
 scene_ok "a dead target has no row any more: its last value ages, the others stay fresh"
 

@@ -66,7 +66,9 @@ errors()
 
 scene_wait 10 '[[ $(errors) == "jvm: auth: the agent is there, but does not answer what user poller encrypts: wrong priv_password_file"* ]]'
 holds "the source" "$(ctl servers --json)" '.sources[0].good == 0 and .sources[0].failed.auth >= 2'
-scene_ok "a wrong key of privacy is told of by its name"
+grep -q "^  polls     ms1 fails for .*: jvm: auth: .*: wrong priv_password_file" <<<"$(ctl status shop)" ||
+	scene_fail "status does not say so: $(ctl status shop)"
+scene_ok "a wrong key of privacy is told of by its name, in status too"
 
 (umask 077 && echo privpass-12345 >"$SCENE/priv.new" && mv "$SCENE/priv.new" "$SCENE/priv")
 ctl reload

@@ -106,6 +106,7 @@ tries 0 jvm --replay "$data/jolokia_like_g1.json"
 shown "jvm_heap_used_bytes 4116480 bytes (3.9 MiB) found"
 shown "jvm_heap_max_bytes 134217728 bytes (128.0 MiB) found"
 shown "jvm_heap_available_bytes 130101248 bytes (124.1 MiB) derived: max - used"
+shown "jvm_heap_free_ratio 0.969329834 derived: available / max"
 shown "good: 3 figures, 1 row"
 head -c 200 /dev/zero | tr '\0' '<' >"$SCENE/page.html"
 tries 1 jvm --replay "$SCENE/page.html"
@@ -197,7 +198,8 @@ scene_ok "the example of docs/config.md is a good configuration"
 start_daemon
 scene_wait 5 '[ "$(ranking)" = "ms1 ms2" ]'
 # The order is the same before anything is known.
-scene_wait 5 'ctl servers ms1 | grep -Eq "^jvm_heap_free_bytes +[0-9.]+ MiB +[0-9.]+ m?s +fresh$"'
+scene_wait 5 'ctl servers ms1 | grep -Eq "^jvm_heap_free_bytes +[0-9.]+ MiB +[0-9.]+ m?s +fresh +size - used$"'
+ctl servers ms1 | grep -Eq "^jvm_heap_size_bytes .* fresh +measured$" || scene_fail "how is not shown: $(ctl servers ms1)"
 ends 1 servers msl
 finds "$SCENE/err" 'no server "msl"; did you mean "ms1"?'
 scene_wait 8 'ctl servers --json | jq -e ".sources | map({ (.source): . }) | add
@@ -216,7 +218,7 @@ scene_wait 6 '[ "$(ranking)" = "ms2 ms1" ]'
 scene_ok "a router sees the window's largest value, and status both"
 
 scene_kill ms2
-scene_wait 15 'ctl servers ms2 | grep -q "^jvm_heap_free_bytes.* stale$"'
+scene_wait 15 'ctl servers ms2 | grep -Eq "^jvm_heap_free_bytes.* stale +size - used$"'
 ends 0 servers ms2
-grep -Eq '^jvm_heap_free_bytes +[0-9.]+ MiB .* stale$' "$SCENE/out" || scene_fail "a dead server's value is gone: $(cat "$SCENE/out")"
+grep -Eq '^jvm_heap_free_bytes +[0-9.]+ MiB .* stale +size - used$' "$SCENE/out" || scene_fail "a dead server's value is gone: $(cat "$SCENE/out")"
 scene_ok "a failed poll only makes a value older"
