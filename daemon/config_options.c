@@ -2,28 +2,33 @@
  * against the plugin's table. */
 #include "config_internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "option.h"
+#include "secret.h"
 #include "text.h"
 
-#define OTHERS 007 /* permissions of everybody else */
+/* How much of a file is judged. */
+enum guard { GUARD_NONE = 0, GUARD_FILE, GUARD_LINE };
 
-static bool is_secret(const char *option)
+/* By the option's name: a secret in a file's first line, or one in a form of the plugin's own. */
+static enum guard guard_of(const char *option)
 {
-	static const char *const secrets[] = { "community_file", "password_file", "token_file",
-					       "key_file", "secret_file" };
+	static const struct {
+		const char *ending;
+		enum guard guard;
+	} secrets[] = {
+		{ "community_file", GUARD_LINE }, { "password_file", GUARD_LINE },
+		{ "token_file", GUARD_LINE },     { "key_file", GUARD_FILE },
+		{ "secret_file", GUARD_FILE },
+	};
 
 	for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)
-		if (text_ends_in(option, secrets[i]))
-			return true;
-	return false;
+		if (text_ends_in(option, secrets[i].ending))
+			return secrets[i].guard;
+	return GUARD_NONE;
 }
 
 /* Where an option was written. */
@@ -49,54 +54,41 @@ static void make_absolute(struct config_reader *reader, struct config_pair *pair
 	pair->value = path;
 }
 
-static void note_unopened(struct config_reader *reader, const struct config_place *place,
-			  const struct config_pair *pair, int code)
-{
-	config_mistake_in(reader, place, "%s: %s cannot be opened: %s; %s", pair->name, pair->value,
-			  err_words(code),
-			  code == EACCES ? "let the daemon's user read it"
-					 : "create it, with mode 640, or correct the path");
-}
-
+/* By the rules by which collectors read it, so that a good one will do when it is polled. */
 static void check_secret(struct config_reader *reader, const struct config_pair *pair,
-			 const yaml_node_t *at)
+			 const yaml_node_t *at, enum guard guard)
 {
 	const struct config_place place = place_of(pair, at);
-	struct stat st;
-	int fd;
+	char text[2 * CONFIG_TEXT_MAX + 300]; /* it names the file twice */
+	struct secret secret;
+	int code;
 
 	if (pair->value[0] == '\0') {
 		config_mistake_in(reader, &place, "%s is empty; name a file", pair->name);
 		return;
 	}
-	/* A FIFO must not hold us up. */
-	fd = open(pair->value, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0) {
-		note_unopened(reader, &place, pair, errno);
-		return;
-	}
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		config_mistake_in(reader, &place, "%s: %s is no regular file; name one", pair->name,
-				  pair->value);
-	else if ((st.st_mode & OTHERS) != 0)
-		config_mistake_in(reader, &place,
-				  "%s: %s has mode %03o, so others than its owner and group can "
-				  "get at it; run chmod 640 %s",
-				  pair->name, pair->value, (unsigned)st.st_mode & 0777,
-				  pair->value);
-	close(fd);
+	if (guard == GUARD_FILE)
+		code = secret_check(pair->name, pair->value, text, sizeof text);
+	else
+		code = secret_read(&secret, pair->name, pair->value, text, sizeof text);
+	if (guard == GUARD_LINE)
+		secret_wipe(&secret);
+	if (code < 0)
+		config_mistake_in(reader, &place, "%s", text);
 }
 
 static void check_files(struct config_reader *reader, const struct config_options *options)
 {
 	for (size_t i = 0; i < options->n; i++) {
 		struct config_pair *pair = &options->pairs[i];
+		enum guard guard;
 
 		if (!text_ends_in(pair->name, "_file"))
 			continue;
 		make_absolute(reader, pair);
-		if (is_secret(pair->name))
-			check_secret(reader, pair, options->profile_at);
+		guard = guard_of(pair->name);
+		if (guard != GUARD_NONE)
+			check_secret(reader, pair, options->profile_at, guard);
 	}
 }
 

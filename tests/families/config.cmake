@@ -1,5 +1,6 @@
 # Tests of the configuration reader.
 set(config_sources ${config_part} core/text.c core/words.c core/option.c core/err.c)
+unit_test(secret SOURCES collectors/secret.c)
 foreach(name config config_bounds config_health config_memory config_profile)
 	unit_test(${name} SOURCES ${config_sources} LIBS source_yaml source)
 	target_compile_definitions(test_${name} PRIVATE

@@ -4,7 +4,7 @@ add_executable(heapd lab/heapd.c)
 target_link_libraries(heapd PRIVATE callrouter_flags PkgConfig::microhttpd Threads::Threads)
 
 set(http_collector collectors/http.c collectors/http_loop.c collectors/http_transfer.c
-	collectors/http_url.c collectors/http_settings.c)
+	collectors/http_url.c collectors/http_settings.c collectors/secret.c)
 set(http_lab tests/lab/fake_http.c tests/lab/collector_host.c tests/lab/lab_profile.c
 	tests/lab/lab_open.c)
 foreach(name http http_auth http_dead http_requests)
