@@ -2,6 +2,7 @@
  * against the plugin's table. */
 #include "config_internal.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,20 +139,22 @@ static void check_missing(struct config_reader *reader, const struct config_opti
 }
 
 /* Some values only the plugin itself can judge. */
-static void check_accepted(struct config_reader *reader, const struct config_options *options)
+static bool check_accepted(struct config_reader *reader, const struct config_options *options)
 {
 	const struct config_plugins *plugins = reader->plugins;
 	char *packed = config_pack(options->pairs, options->n);
 	struct err err = { 0, "" };
+	int r = -ENOMEM;
 
 	if (packed == NULL)
 		reader->is_out_of_memory = true;
-	else if (plugins->accepts(plugins->arg, options->plugin, packed, &err) < 0)
+	else if ((r = plugins->accepts(plugins->arg, options->plugin, packed, &err)) < 0)
 		config_mistake(reader, options->plugin_at, "plugin %s", err.text);
 	free(packed);
+	return r >= 0;
 }
 
-void config_options_check(struct config_reader *reader, const struct config_options *options)
+bool config_options_check(struct config_reader *reader, const struct config_options *options)
 {
 	const struct config_plugins *plugins = reader->plugins;
 	const size_t n = reader->n_mistakes + reader->n_unlisted;
@@ -160,14 +163,15 @@ void config_options_check(struct config_reader *reader, const struct config_opti
 
 	check_files(reader, options);
 	if (plugins == NULL || options->plugin == NULL || reader->is_out_of_memory)
-		return;
+		return false;
 	if (plugins->options(plugins->arg, options->is_router, options->plugin, &table, &err) < 0) {
 		config_mistake(reader, options->plugin_at, "%s", err.text);
-		return;
+		return false;
 	}
 	check_given(reader, options, table);
 	check_missing(reader, options, table);
-	if (plugins->accepts != NULL && !options->is_faulty &&
-	    reader->n_mistakes + reader->n_unlisted == n && !reader->is_out_of_memory)
-		check_accepted(reader, options);
+	if (options->is_faulty || reader->n_mistakes + reader->n_unlisted > n ||
+	    reader->is_out_of_memory)
+		return false;
+	return plugins->accepts == NULL || check_accepted(reader, options);
 }

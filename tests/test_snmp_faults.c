@@ -118,10 +118,10 @@ Test(snmp_faults, says_which_endpoints_it_understands)
 	expect_bad(LONG_MS, CR_CONNECT, "write udp:HOST:PORT");
 	collector_host_forget(host, target);
 	target = collector_host_add(host, "ms1", "::1:161", false);
-	expect_bad(LONG_MS, CR_CONNECT, "write udp:HOST:PORT");
+	expect_bad(LONG_MS, CR_CONNECT, "put an IPv6 address in brackets: udp6:[ADDRESS]:PORT");
 	collector_host_forget(host, target);
 	target = collector_host_add(host, "ms1", "tcp:127.0.0.1:70000", false);
-	expect_bad(LONG_MS, CR_CONNECT, "write udp:HOST:PORT");
+	expect_bad(LONG_MS, CR_CONNECT, "\"70000\" is no port; ports are 1 to 65535");
 }
 
 Test(snmp_faults, finds_a_host_by_name)
