@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,26 +100,49 @@ int catalogue_restore(struct catalogue *catalogue, struct shelf *shelf, struct e
 	return shelf->current != NULL ? 0 : err->code;
 }
 
+/* The directories that were looked into, as many as buf takes, and which of them cannot be. */
+static void catalogue_name_dirs(const struct catalogue *catalogue, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	text_copy(buf, size, catalogue->n_dirs == 0 ? "no directory" : "");
+	for (size_t i = 0; i < catalogue->n_dirs; i++) {
+		const char *dir = catalogue->dirs[i];
+		const int code = access(dir, R_OK | X_OK) < 0 ? errno : 0;
+		const int n = snprintf(buf + used, size - used, "%s%s%s%s%s", i > 0 ? ", " : "",
+				       dir, code != 0 ? " (" : "", code != 0 ? err_words(code) : "",
+				       code != 0 ? ")" : "");
+
+		if (n < 0 || (size_t)n >= size - used) {
+			(void)snprintf(buf + used, size - used, ", %zu more",
+				       catalogue->n_dirs - i);
+			return;
+		}
+		used += (size_t)n;
+	}
+}
+
 static int catalogue_not_found(const struct catalogue *catalogue,
 			       const struct stage_listing *listing, const char *plugin,
 			       struct err *err)
 {
 	const char **names = calloc(listing->n + 1, sizeof *names);
 	const char *nearest = NULL;
+	char dirs[180];
 
+	catalogue_name_dirs(catalogue, dirs, sizeof dirs);
 	for (size_t i = 0; names != NULL && i < listing->n; i++)
 		names[i] = listing->file[i].plugin;
 	if (names != NULL)
 		nearest = text_nearest(plugin, names);
 	if (nearest != NULL)
-		err_set(err, -ENOENT, "there is no plugin \"%s\": did you mean \"%s\"?", plugin,
-			nearest);
+		err_set(err, -ENOENT, "there is no plugin \"%s\" in %s: did you mean \"%s\"?",
+			plugin, dirs, nearest);
 	else
 		err_set(err, -ENOENT,
-			"there is no plugin \"%s\": %s.so is in none of the %zu plugin "
-			"directories (the last is %s)",
-			plugin, plugin, catalogue->n_dirs,
-			catalogue->n_dirs > 0 ? catalogue->dirs[catalogue->n_dirs - 1] : "-");
+			"there is no plugin \"%s\": no %s.so in %s; put it there, or name its "
+			"folder by --plugins-dir",
+			plugin, plugin, dirs);
 	free(names);
 	return err->code;
 }
