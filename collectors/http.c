@@ -461,6 +461,17 @@ static void http_forget(void *self, struct cr_target *target)
 	target->user = NULL;
 }
 
+static int http_check(void *self, const char *target, char *err, size_t err_len)
+{
+	struct http_failure failure;
+	const int rc = http_url_check(target, &failure);
+
+	(void)self;
+	if (rc < 0)
+		(void)snprintf(err, err_len, "%s", failure.text);
+	return rc;
+}
+
 CR_COLLECTOR = {
 	CR_COLLECTOR_HEAD("http", "2.0",
 			  "pages in JSON, XML, Prometheus' format or text, over HTTP and HTTPS"),
@@ -470,4 +481,5 @@ CR_COLLECTOR = {
 	.fd = http_fd,
 	.collect = http_collect,
 	.forget = http_forget,
+	.check = http_check,
 };

@@ -2,15 +2,10 @@
 #include "http_settings.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-enum { SECRET_MAX = 4096 };
 
 enum {
 	SOURCE,
@@ -68,45 +63,6 @@ static int fail(char *err, size_t err_len, int code, const char *fmt, ...)
 	return code;
 }
 
-static int check_secret_file(int fd, const char *option, const char *path, char *err,
-			     size_t err_len)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return fail(err, err_len, -EINVAL, "%s %s is not a plain file", option, path);
-	if (st.st_mode & (S_IROTH | S_IWOTH))
-		return fail(err, err_len, -EPERM, "%s %s can be read by everybody: chmod o= %s",
-			    option, path, path);
-	return 0;
-}
-
-/* The first line of a file; secret: SECRET_MAX bytes. */
-static int read_secret(char *secret, const char *option, const char *path, char *err,
-		       size_t err_len)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
-	ssize_t n;
-
-	if (fd < 0)
-		return fail(err, err_len, -errno, "%s %s: %s", option, path,
-			    strerrordesc_np(errno));
-	rc = check_secret_file(fd, option, path, err, err_len);
-	n = rc < 0 ? -1 : read(fd, secret, SECRET_MAX);
-	close(fd);
-	if (rc < 0)
-		return rc;
-	if (n < 0 || n == SECRET_MAX)
-		return fail(err, err_len, -EINVAL, "%s %s cannot be read or is too long", option,
-			    path);
-	secret[n] = '\0';
-	secret[strcspn(secret, "\r\n")] = '\0';
-	if (!*secret)
-		return fail(err, err_len, -EINVAL, "%s %s holds no %s in its first line", option,
-			    path, strcmp(option, "token_file") == 0 ? "token" : "password");
-	return 0;
-}
-
 static int check_readable(const char *option, const char *path, char *err, size_t err_len)
 {
 	if (!*path || access(path, R_OK) == 0)
@@ -146,10 +102,10 @@ static int check(const struct http_settings *settings, const union cr_value *opt
 		rc = check_readable("ca_file", settings->ca_file, err, err_len);
 	if (rc == 0)
 		rc = check_readable("cert_file", settings->cert_file, err, err_len);
-	if (rc == 0)
-		rc = check_readable("key_file", settings->key_file, err, err_len);
 	if (rc == 0 && *settings->key_file && !*settings->cert_file)
 		rc = fail(err, err_len, -EINVAL, "key_file needs cert_file");
+	if (rc == 0 && *settings->key_file)
+		rc = secret_check("key_file", settings->key_file, err, err_len);
 	return rc;
 }
 
@@ -193,10 +149,8 @@ static int read_secrets(struct http_settings *settings, const union cr_value *op
 		return 0;
 	if (has_token)
 		settings->auth = SOURCE_AUTH_BEARER;
-	settings->secret = calloc(1, SECRET_MAX);
-	if (!settings->secret)
-		return fail(err, err_len, -ENOMEM, "no memory");
-	return read_secret(settings->secret, http_options[i].name, option[i].text, err, err_len);
+	settings->has_secret = true;
+	return secret_read(&settings->secret, http_options[i].name, option[i].text, err, err_len);
 }
 
 int http_settings_init(struct http_settings *settings, const union cr_value *option, char *err,
@@ -226,8 +180,5 @@ int http_settings_init(struct http_settings *settings, const union cr_value *opt
 void http_settings_fini(struct http_settings *settings)
 {
 	source_free(settings->source);
-	if (settings->secret)
-		explicit_bzero(settings->secret, SECRET_MAX);
-	free(settings->secret);
-	*settings = (struct http_settings){ 0 };
+	explicit_bzero(settings, sizeof *settings);
 }

@@ -96,17 +96,17 @@ static CURLcode set_secrets(CURL *easy, const struct http_settings *settings)
 		set(CURLOPT_SSLCERT, settings->cert_file);
 	if (*settings->key_file)
 		set(CURLOPT_SSLKEY, settings->key_file);
-	if (!settings->secret)
+	if (!settings->has_secret)
 		return rc;
 	if (settings->auth == SOURCE_AUTH_BEARER) {
 		set(CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
-		set(CURLOPT_XOAUTH2_BEARER, settings->secret);
+		set(CURLOPT_XOAUTH2_BEARER, settings->secret.text);
 		return rc;
 	}
 	set(CURLOPT_HTTPAUTH,
 	    settings->auth == SOURCE_AUTH_DIGEST ? (long)CURLAUTH_DIGEST : (long)CURLAUTH_BASIC);
 	set(CURLOPT_USERNAME, settings->user);
-	set(CURLOPT_PASSWORD, settings->secret);
+	set(CURLOPT_PASSWORD, settings->secret.text);
 	return rc;
 }
 
@@ -196,7 +196,7 @@ void http_transfer_give(struct http_spares *spares, struct http_transfer **trans
 
 	/* libcurl keeps the server's challenge in the handle: another server would refuse the
 	 * answer to it. */
-	if (!given || (given->settings->secret && given->settings->auth == SOURCE_AUTH_DIGEST))
+	if (!given || (given->settings->has_secret && given->settings->auth == SOURCE_AUTH_DIGEST))
 		return;
 	*transfer = NULL;
 	if (spares->n >= SPARES_MAX) {

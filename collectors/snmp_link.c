@@ -10,6 +10,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "snmp_endpoint.h"
+
 #define LARGEST_DATAGRAM 65507
 
 /* What our transport needs besides its socket. */
@@ -35,83 +37,28 @@ void snmp_link_prepare(void)
 	init_snmp("callrouter");
 }
 
-/* getaddrinfo() takes 70000 for 4464. */
-static bool is_port(const char *text)
-{
-	const size_t len = strspn(text, "0123456789");
-
-	return len > 0 && len <= 5 && text[len] == '\0' && strtol(text, NULL, 10) >= 1 &&
-	       strtol(text, NULL, 10) <= UINT16_MAX;
-}
-
-/* Cut "udp:HOST:PORT" in place into host and port. */
-static int split_endpoint(char *endpoint, bool *is_stream, int *family, char **host, char **port)
-{
-	static const struct {
-		const char *prefix;
-		bool is_stream;
-		int family;
-	} kinds[] = {
-		{ "udp:", false, AF_UNSPEC },
-		{ "udp6:", false, AF_INET6 },
-		{ "tcp:", true, AF_UNSPEC },
-		{ "tcp6:", true, AF_INET6 },
-	};
-	char *end;
-
-	*is_stream = false;
-	*family = AF_UNSPEC;
-	*port = NULL;
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (strncmp(endpoint, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) {
-			endpoint += strlen(kinds[i].prefix);
-			*is_stream = kinds[i].is_stream;
-			*family = kinds[i].family;
-			break;
-		}
-	*host = endpoint;
-	end = strchr(endpoint, ':');
-	if (*endpoint == '[') {
-		++*host;
-		end = strchr(endpoint, ']');
-		if (end == NULL || (end[1] != ':' && end[1] != '\0'))
-			return -EINVAL;
-		*end++ = '\0';
-	} else if (end != NULL && strchr(end + 1, ':') != NULL) {
-		return -EINVAL; /* an IPv6 address without brackets: which part is the port? */
-	}
-	if (end != NULL && *end == ':') {
-		*end = '\0';
-		*port = end + 1;
-	}
-	return **host != '\0' && (*port == NULL || is_port(*port)) ? 0 : -EINVAL;
-}
-
 int snmp_link_resolve(struct snmp_link *link, const char *endpoint, char *text, size_t text_len)
 {
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV }, *found;
-	char copy[320], *host, *port;
-	int code;
+	struct snmp_endpoint at;
+	char fault[192];
+	int code = snmp_endpoint_read(&at, endpoint, fault, sizeof fault);
 
-	if (strlen(endpoint) >= sizeof copy)
-		code = -EINVAL;
-	else
-		code = split_endpoint(memcpy(copy, endpoint, strlen(endpoint) + 1),
-				      &link->is_stream, &hints.ai_family, &host, &port);
 	if (code < 0) {
-		(void)snprintf(text, text_len, "target \"%s\": write " SNMP_ENDPOINT_FORMS,
-			       endpoint);
+		(void)snprintf(text, text_len, "target \"%.100s\": %s", endpoint, fault);
 		return code;
 	}
-	hints.ai_socktype = link->is_stream ? SOCK_STREAM : SOCK_DGRAM;
-	code = getaddrinfo(host, port != NULL ? port : "161", &hints, &found);
+	link->is_stream = at.is_stream;
+	hints.ai_family = at.family;
+	hints.ai_socktype = at.is_stream ? SOCK_STREAM : SOCK_DGRAM;
+	code = getaddrinfo(at.host, at.port, &hints, &found);
 	if (code == EAI_NONAME) {
 		hints.ai_flags = AI_NUMERICSERV;
-		code = getaddrinfo(host, port != NULL ? port : "161", &hints, &found);
+		code = getaddrinfo(at.host, at.port, &hints, &found);
 	}
 	if (code != 0) {
-		(void)snprintf(text, text_len, "host \"%s\", port \"%s\": %s", host,
-			       port != NULL ? port : "161", gai_strerror(code));
+		(void)snprintf(text, text_len, "host \"%s\", port \"%s\": %s", at.host, at.port,
+			       gai_strerror(code));
 		return -EHOSTUNREACH;
 	}
 	memcpy(&link->address, found->ai_addr, found->ai_addrlen);

@@ -18,8 +18,6 @@
 #include "snmp_report.h"
 #include "snmp_user.h"
 
-#define SNMP_ENDPOINT_FORMS "udp:HOST:PORT, tcp:HOST:PORT or udp6:[ADDRESS]:PORT"
-
 #define SNMP_LINK_IDS 8 /* ids of the newest messages, to know reports by */
 
 struct snmp_link {

@@ -40,7 +40,8 @@ static void apply_log_report(const char *text)
 static int apply_read(struct daemon *daemon, struct config **config, char **text, struct err *err)
 {
 	const struct config_plugins plugins = { catalogue_options, &daemon->catalogue,
-						catalogue_accepts, &daemon->options.profiles };
+						catalogue_accepts, &daemon->options.profiles,
+						catalogue_can_poll };
 	struct config_report report = { 0 };
 	const int failed = config_read(daemon->options.config_path, &plugins, config, &report);
 

@@ -14,7 +14,8 @@
 #include "plugin.h"
 #include "text.h"
 
-#define OPTIONS_MAX 128
+#define OPTIONS_MAX  128
+#define ACCEPTED_MAX 4096 /* that are remembered */
 
 int catalogue_open(struct catalogue *catalogue, const char *state_dir, char *const *dirs,
 		   size_t n_dirs, struct err *err)
@@ -287,38 +288,101 @@ const char *catalogue_file(const struct catalogue *catalogue, const char *plugin
 /* Without memory the plugin is asked again, that is all. */
 static void catalogue_note_accepted(struct catalogue *catalogue, struct accepted accepted)
 {
-	struct accepted *grown =
-		reallocarray(catalogue->accepted, catalogue->n_accepted + 1, sizeof *grown);
+	struct accepted *grown;
 
+	if (catalogue->n_accepted == ACCEPTED_MAX)
+		catalogue->n_accepted = 0;
+	grown = reallocarray(catalogue->accepted, catalogue->n_accepted + 1, sizeof *grown);
 	if (grown == NULL)
 		return;
 	grown[catalogue->n_accepted++] = accepted;
 	catalogue->accepted = grown;
 }
 
-int catalogue_accepts(void *arg, const char *plugin, const char *packed, struct err *err)
+static bool catalogue_has_accepted(const struct catalogue *catalogue, uint64_t key)
 {
-	struct catalogue *catalogue = arg;
-	struct accepted accepted = { 0 };
-	const struct ranker_load load = {
-		.path = catalogue_path(catalogue, plugin, &accepted.is_loose),
+	for (size_t i = 0; i < catalogue->n_accepted; i++)
+		if (catalogue->accepted[i].key == key)
+			return true;
+	return false;
+}
+
+/* What would be loaded of a plugin, and the key under which its consent is remembered. */
+static int catalogue_prepare(const struct catalogue *catalogue, const char *plugin,
+			     const char *packed, struct ranker_load *load,
+			     struct accepted *accepted, struct err *err)
+{
+	*load = (struct ranker_load){
+		.path = catalogue_path(catalogue, plugin, &accepted->is_loose),
 		.plugin = plugin,
 		.service = "check",
 		.options = packed,
 	};
-
-	if (load.path == NULL)
+	if (load->path == NULL)
 		return err_set(err, -ENOENT, "its file is gone");
-	accepted.key = cr_mix64(cr_hash64(load.path, strlen(load.path))) ^
-		       cr_hash64(packed, strlen(packed));
-	for (size_t i = 0; i < catalogue->n_accepted; i++)
-		if (catalogue->accepted[i].key == accepted.key)
-			return 0;
+	accepted->key = cr_mix64(cr_hash64(load->path, strlen(load->path))) ^
+			cr_hash64(packed, strlen(packed));
+	return 0;
+}
+
+/* Its sentence may be about the file; the plugin's name comes first in any case. */
+static int catalogue_blame(const char *plugin, struct err *err)
+{
+	return strncmp(err->text, plugin, strlen(plugin)) == 0 ? err->code
+							       : err_prefix(err, "%s", plugin);
+}
+
+int catalogue_accepts(void *arg, const char *plugin, const char *packed, struct err *err)
+{
+	struct catalogue *catalogue = arg;
+	struct accepted accepted = { 0 };
+	struct ranker_load load;
+
+	if (catalogue_prepare(catalogue, plugin, packed, &load, &accepted, err) < 0)
+		return err->code;
+	if (catalogue_has_accepted(catalogue, accepted.key))
+		return 0;
 	if (ranker_check(&load, false, err) < 0)
-		return strncmp(err->text, plugin, strlen(plugin)) == 0
-			       ? err->code
-			       : err_prefix(err, "%s", plugin);
+		return catalogue_blame(plugin, err);
 	catalogue_note_accepted(catalogue, accepted);
+	return 0;
+}
+
+/** Bad targets on their way to who has asked. */
+struct refusals {
+	const struct target_list *list;
+	size_t n;
+};
+
+static void catalogue_refuse(void *user, size_t index, const char *text)
+{
+	struct refusals *refusals = user;
+
+	refusals->n++;
+	refusals->list->bad(refusals->list->user, index, text);
+}
+
+int catalogue_can_poll(void *arg, const char *plugin, const char *packed,
+		       const struct target_list *targets, struct err *err)
+{
+	struct catalogue *catalogue = arg;
+	struct refusals refusals = { targets, 0 };
+	const struct target_list told = { targets->target, targets->n, catalogue_refuse,
+					  &refusals };
+	struct accepted accepted = { 0 };
+	struct ranker_load load;
+
+	if (catalogue_prepare(catalogue, plugin, packed, &load, &accepted, err) < 0)
+		return err->code;
+	for (size_t i = 0; i < targets->n; i++)
+		accepted.key = cr_mix64(accepted.key ^
+					cr_hash64(targets->target[i], strlen(targets->target[i])));
+	if (catalogue_has_accepted(catalogue, accepted.key))
+		return 0;
+	if (ranker_check_targets(&load, &told, err) < 0)
+		return catalogue_blame(plugin, err);
+	if (refusals.n == 0)
+		catalogue_note_accepted(catalogue, accepted);
 	return 0;
 }
 

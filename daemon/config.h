@@ -8,6 +8,7 @@
 #include "err.h"
 #include "option.h"
 #include "profiles.h"
+#include "target_list.h"
 
 /** One "name: value" of a plugin's options or a server's vars. */
 struct config_pair {
@@ -129,6 +130,13 @@ struct config_plugins {
 	 */
 	int (*accepts)(void *arg, const char *plugin, const char *packed, struct err *err);
 	const struct profiles *profiles; /* NULL: there are none but by their path */
+	/**
+	 * Can the collector, with options that it accepts, poll these targets? NULL: it is not
+	 * asked. Returns 0 (targets->bad has been called for those that it cannot), or < 0 with a
+	 * sentence that begins with the plugin's name.
+	 */
+	int (*can_poll)(void *arg, const char *plugin, const char *packed,
+			const struct target_list *targets, struct err *err);
 };
 
 /** All mistakes of a file in its order: lines "file:line:col: what, and what would be right\n";

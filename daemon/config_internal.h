@@ -56,6 +56,7 @@ struct config_names {
 struct config_source_nodes {
 	const yaml_node_t *entry, *target, *servers;
 	bool is_per_server; /* its answers are about one server each */
+	bool is_accepted;   /* the plugin has accepted the options */
 };
 
 /** One reading of one file. */
@@ -183,7 +184,8 @@ struct config_options {
 	const char *const *own_keys;
 	bool is_faulty; /* mistakes have been told: the plugin is not asked */
 };
-void config_options_check(struct config_reader *reader, const struct config_options *options);
+/* Returns whether the plugin has accepted them. */
+bool config_options_check(struct config_reader *reader, const struct config_options *options);
 
 /*** config_profile.c ***/
 
@@ -221,6 +223,11 @@ void config_sources_read(struct config_reader *reader, const yaml_node_t *list);
 
 /** The rest: which servers are polled, and what their targets are made of. [main] */
 void config_sources_finish(struct config_reader *reader);
+
+/*** config_targets.c ***/
+
+/** Have collectors judge all targets of the sources whose options they accept. [main] */
+void config_targets_check(struct config_reader *reader);
 
 /*** config_services.c ***/
 

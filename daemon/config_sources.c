@@ -82,7 +82,7 @@ static void read_plugin(struct config_reader *reader, const yaml_node_t *const *
 	options.pairs = source->options;
 	options.n = source->n_options;
 	options.own_keys = source_keys;
-	config_options_check(reader, &options);
+	nodes->is_accepted = config_options_check(reader, &options);
 }
 
 static void read_source(struct config_reader *reader, const yaml_node_t *node,
@@ -292,4 +292,5 @@ void config_sources_finish(struct config_reader *reader)
 		check_scope(reader, source, nodes);
 		check_own_targets(reader, source);
 	}
+	config_targets_check(reader);
 }

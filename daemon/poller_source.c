@@ -303,7 +303,7 @@ static bool are_same_tables(const struct cr_collector *a, const struct cr_collec
 {
 	return a->name == b->name && a->version == b->version && a->options == b->options &&
 	       a->open == b->open && a->close == b->close && a->fd == b->fd &&
-	       a->collect == b->collect && a->forget == b->forget;
+	       a->collect == b->collect && a->forget == b->forget && a->check == b->check;
 }
 
 bool poller_source_is_same(const struct source *source, const struct source *old)

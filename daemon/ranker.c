@@ -30,6 +30,8 @@ const char *ranker_phase_words(uint32_t phase)
 		return "while it was loaded (a constructor?)";
 	case WIRE_OPENING:
 		return "in open()";
+	case WIRE_CHECKING:
+		return "in check()";
 	case WIRE_RANKING:
 		return "in rank()";
 	case WIRE_ROUTING:

@@ -100,8 +100,8 @@ core()
 daemon()
 {
 	[ "$quote" = '<' ] || [ -e "daemon/$name" ] || [ -e "core/$name" ] ||
-		[[ $name == source.h || $name == source_yaml.h ]] ||
-		fault "the daemon includes its own headers, those of core, and the source language's"
+		[[ $name == source.h || $name == source_yaml.h || $name == secret.h ]] ||
+		fault "the daemon includes its own headers, those of core, the source language's, and secret.h"
 }
 
 dataplane()

@@ -388,7 +388,9 @@ static int accepts(void *arg, const char *plugin, const char *packed, struct err
 
 Test(config, tells_what_only_the_plugin_itself_can_judge)
 {
-	static const struct config_plugins judging = { find_options, plugins_arg, accepts, NULL };
+	static const struct config_plugins judging = { .options = find_options,
+						       .arg = plugins_arg,
+						       .accepts = accepts };
 	size_t n;
 	char *text;
 

@@ -47,7 +47,9 @@ static int accept_all(void *arg, const char *plugin, const char *packed, struct 
 	return 0;
 }
 
-static const struct config_plugins with = { find_tables, plugins_arg, accept_all, &profiles };
+static const struct config_plugins with = {
+	.options = find_tables, .arg = plugins_arg, .accepts = accept_all, .profiles = &profiles
+};
 
 static void begin(void)
 {

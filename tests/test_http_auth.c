@@ -119,5 +119,5 @@ Test(http_auth, refuses_secrets_that_do_not_fit)
 	expect_refused(cert, "cert_file /nonexistent.pem: No such file or directory");
 	unlink(path);
 	write_secret("token_file", "\nx");
-	expect_refused(none, "holds no token in its first line");
+	expect_refused(none, "has nothing in its first line; write the secret there");
 }

@@ -18,7 +18,7 @@
 
 struct target {
 	struct cr_target target;
-	char name[64], endpoint[256];
+	char name[64], *endpoint;
 	struct collector_poll poll;
 	int64_t started_ns, timeout_ns;
 	bool is_due, is_gone;
@@ -259,6 +259,13 @@ struct collector_host *collector_host_open(const struct cr_collector *collector,
 	return NULL;
 }
 
+int collector_host_check(const struct collector_host *host, const char *endpoint, char *err,
+			 size_t err_len)
+{
+	err[0] = '\0';
+	return host->collector->check(host->self, endpoint, err, err_len);
+}
+
 struct collector_host *collector_host_load(const char *path, const char *source,
 					   const char *const *settings, char *err, size_t err_len)
 {
@@ -283,6 +290,7 @@ void collector_host_close(struct collector_host *host)
 		return;
 	for (size_t i = 0; i < host->n_targets; i++) {
 		collector_host_forget(host, (int)i);
+		free(host->target[i]->endpoint);
 		free(host->target[i]);
 	}
 	if (host->collector != NULL)
@@ -304,7 +312,7 @@ int collector_host_add(struct collector_host *host, const char *name, const char
 	struct target *target = check(calloc(1, sizeof *target));
 
 	snprintf(target->name, sizeof target->name, "%s", name);
-	snprintf(target->endpoint, sizeof target->endpoint, "%s", endpoint);
+	target->endpoint = check(strdup(endpoint));
 	target->target.name = target->name;
 	target->target.endpoint = target->endpoint;
 	target->target.is_shared = is_shared;
