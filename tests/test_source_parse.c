@@ -229,6 +229,18 @@ Test(source_parse, refuses_what_is_no_description)
 	}
 }
 
+/* As YAML such a thing is told with its place, before it comes here. */
+Test(source_parse, takes_no_key_that_is_there_twice)
+{
+	bench_faults[0] = '\0';
+	cr_expect_lt(source_parse("{\"format\":\"json\",\"fields\":{\"sessions\":\"/n\","
+				  "\"sessions\":\"/m\"}}",
+				  &bench_source, bench_note, NULL),
+		     0);
+	cr_expect_str_eq(bench_faults, ": the description is not JSON: line 1, column 53: "
+				       "duplicate object key near '\"sessions\"'\n");
+}
+
 Test(source_parse, fills_in_what_is_not_said)
 {
 	const struct source_request *request;

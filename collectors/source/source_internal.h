@@ -189,10 +189,6 @@ struct source_selector_fault {
 int source_selector_fail(struct source_selector_fault *fault, size_t column, const char *fmt, ...)
 	CR_PRINTF(3, 4);
 
-/** May this extended regular expression be compiled, and matched in bounded time and memory?
- * Returns 0, or -EINVAL with fault. */
-int source_regex_check(const char *text, size_t column, struct source_selector_fault *fault);
-
 /** The CPU time that the regular expressions take for one answer. */
 struct source_budget {
 	int64_t start_ms;
