@@ -7,6 +7,7 @@
  * must not hold up the others.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -31,6 +32,7 @@ struct snmp {
 	netsnmp_large_fd_set fds;
 	struct snmp_agents all;
 	size_t n_all;
+	struct snmp_agents naming;            /* due, but their names are being looked up */
 	struct snmp_agents waiting, suspects; /* those that did not answer last time come last */
 	struct snmp_peers peers;
 	struct snmp_timers timers; /* one for every target that is being polled or waits */
@@ -91,6 +93,7 @@ static int configure(struct snmp *snmp, const struct cr_open *in)
 	snmp->shared.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (snmp->shared.epoll < 0)
 		return snmp_config_refuse(in, -errno, "epoll: %s", snmp_config_words(errno));
+	snmp->shared.names.epoll = snmp->shared.epoll;
 	return 0;
 }
 
@@ -106,6 +109,7 @@ static int source_open(const struct cr_open *in, void **self)
 	TAILQ_INIT(&snmp->shared.idle);
 	SLIST_INIT(&snmp->shared.polls);
 	TAILQ_INIT(&snmp->all);
+	TAILQ_INIT(&snmp->naming);
 	TAILQ_INIT(&snmp->waiting);
 	TAILQ_INIT(&snmp->suspects);
 	netsnmp_large_fd_set_init(&snmp->fds, 1024);
@@ -273,7 +277,38 @@ static struct snmp_agent *agent_of(struct snmp *snmp, struct cr_target *target)
 	return agent;
 }
 
-/* A target has become due: it gets its place in the queue. */
+/* A target that is due gets its place in a queue, or its poll is over. */
+static void place(struct snmp *snmp, struct snmp_agent *agent, int64_t now_ns)
+{
+	char text[256];
+	const int found = snmp_agent_find(agent, agent->due, now_ns, text, sizeof text);
+
+	if (found == 0) {
+		enter(agent, &snmp->naming);
+	} else if (found > 0) {
+		enter(agent, agent->is_suspect ? &snmp->suspects : &snmp->waiting);
+	} else {
+		snmp_timers_cancel(&snmp->timers, &agent->timer);
+		snmp->round->fail(snmp->round, agent->due, CR_CONNECT, text);
+	}
+}
+
+/* Names have been looked up. */
+static void take_names(struct snmp *snmp, int64_t now_ns)
+{
+	struct snmp_agent *agent = TAILQ_FIRST(&snmp->naming), *next;
+
+	resolver_hear(snmp->shared.names.resolver);
+	for (; agent != NULL; agent = next) {
+		next = TAILQ_NEXT(agent, queued);
+		if (!snmp_agent_is_found(agent))
+			continue;
+		unqueue(agent);
+		place(snmp, agent, now_ns);
+	}
+}
+
+/* A target has become due. */
 static void enqueue(struct snmp *snmp, struct cr_target *target)
 {
 	struct snmp_agent *agent = agent_of(snmp, target);
@@ -286,8 +321,8 @@ static void enqueue(struct snmp *snmp, struct cr_target *target)
 		return; /* rounds of one target never overlap: it is being polled */
 	agent->due = target;
 	agent->was_parked = false;
-	enter(agent, agent->is_suspect ? &snmp->suspects : &snmp->waiting);
 	snmp_timers_set(&snmp->timers, &agent->timer, target->deadline_ns);
+	place(snmp, agent, snmp->round->now_ns);
 }
 
 static void start_queued(struct snmp *snmp, int64_t now_ns)
@@ -316,18 +351,30 @@ static void start_queued(struct snmp *snmp, int64_t now_ns)
 	}
 }
 
+/* It has not been polled, and its time is over. */
+static void drop(struct snmp *snmp, struct snmp_agent *agent)
+{
+	const bool has_no_place = agent->queue == &snmp->naming;
+	const char *why = agent->was_parked
+				  ? "not asked in time, the agent has not answered for other "
+				    "targets yet: raise timeout or max_per_agent"
+				  : "not asked in time, too many polls at once: raise "
+				    "max_inflight, timeout or interval";
+	char text[256];
+
+	give_way(snmp, agent);
+	snmp_timers_cancel(&snmp->timers, &agent->timer);
+	if (has_no_place)
+		(void)snprintf(text, sizeof text,
+			       "name %.120s was not resolved in time: name server slow or down",
+			       resolver_host(agent->place.name));
+	snmp->round->fail(snmp->round, agent->due, CR_TIMEOUT, has_no_place ? text : why);
+}
+
 static void run_timer(struct snmp *snmp, struct snmp_agent *agent, int64_t now_ns)
 {
 	if (agent->queue != NULL) {
-		give_way(snmp, agent);
-		snmp_timers_cancel(&snmp->timers, &agent->timer);
-		snmp->round->fail(
-			snmp->round, agent->due, CR_TIMEOUT,
-			agent->was_parked
-				? "not asked in time, the agent has not answered for other "
-				  "targets yet: raise timeout or max_per_agent"
-				: "not asked in time, too many polls at once: raise "
-				  "max_inflight, timeout or interval");
+		drop(snmp, agent);
 		return;
 	}
 	if (agent->is_fresh && now_ns >= agent->fresh_until_ns)
@@ -353,7 +400,10 @@ static void take_events(struct snmp *snmp, int64_t now_ns)
 		for (int i = 0; i < n; i++) {
 			struct snmp_agent *agent = event[i].data.ptr;
 
-			advance(snmp, agent, snmp_agent_event(agent, &snmp->fds, now_ns));
+			if (agent == NULL)
+				take_names(snmp, now_ns);
+			else
+				advance(snmp, agent, snmp_agent_event(agent, &snmp->fds, now_ns));
 		}
 	}
 }

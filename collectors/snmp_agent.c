@@ -6,11 +6,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define MS           INT64_C(1000000)
-#define RESOLVE_WAIT (30000 * MS)
-#define SILENT_MAX   3   /* polls without an answer; then version 3 asks who is there */
-#define POLLS_KEPT   128 /* idle ones */
-#define USERS_KEPT   4   /* of version 3, between polls; times max_inflight */
+#define SILENT_MAX 3   /* polls without an answer; then version 3 asks who is there */
+#define POLLS_KEPT 128 /* idle ones */
+#define USERS_KEPT 4   /* of version 3, between polls; times max_inflight */
 
 void snmp_shared_fini(struct snmp_shared *shared)
 {
@@ -20,6 +18,7 @@ void snmp_shared_fini(struct snmp_shared *shared)
 		SLIST_REMOVE_HEAD(&shared->polls, next);
 		snmp_poll_free(poll);
 	}
+	snmp_names_fini(&shared->names);
 }
 
 struct snmp_agent *snmp_agent_new(struct snmp_shared *shared)
@@ -77,27 +76,66 @@ void snmp_agent_free(struct snmp_agent *agent)
 {
 	snmp_agent_end(agent);
 	close_link(agent);
-	free(agent->resolve_text);
+	snmp_place_fini(&agent->place, &agent->shared->names);
 	free(agent);
 }
 
+/*** Where it is ***/
+
+int snmp_agent_find(struct snmp_agent *agent, const struct cr_target *target, int64_t now_ns,
+		    char *text, size_t text_len)
+{
+	struct snmp_names *names = &agent->shared->names;
+	bool has_moved;
+	int code = snmp_place_read(&agent->place, names, target->endpoint, text, text_len);
+
+	if (code < 0)
+		return code;
+	code = snmp_place_find(&agent->place, names, now_ns, &has_moved, text, text_len);
+	if (has_moved)
+		forget_engine(agent);
+	return code;
+}
+
+bool snmp_agent_is_found(const struct snmp_agent *agent)
+{
+	return agent->place.name == NULL || resolver_has_answer(agent->place.name);
+}
+
+/* The address does not work: the poll begins again at the next one, unless there is none. Not in
+ * the middle of an answer: two addresses may be two agents. */
+static bool move(struct snmp_agent *agent, int64_t now_ns)
+{
+	if (agent->poll->is_heard || snmp_place_left(&agent->place) == 0 ||
+	    !snmp_place_turn(&agent->place, &agent->shared->names, now_ns))
+		return false;
+	forget_engine(agent);
+	agent->is_moving = true;
+	return true;
+}
+
 /* The way to the agent is broken: a new poll makes a new one. */
-static enum snmp_verdict broken(struct snmp_agent *agent, int code)
+static enum snmp_verdict broken(struct snmp_agent *agent, int code, int64_t now_ns)
 {
 	const char *words = strerrordesc_np(-code);
+	const char *endpoint;
+	char shown[64];
 
 	close_link(agent);
-	if (agent->poll == NULL)
+	if (agent->poll == NULL || move(agent, now_ns))
 		return SNMP_PENDING;
+	snmp_place_doubt(&agent->place, &agent->shared->names, now_ns);
+	endpoint = agent->poll->target->endpoint;
+	(void)snmp_place_show(&agent->place, shown, sizeof shown);
 	if (code == -ECONNREFUSED)
 		return snmp_poll_fail(
 			agent->poll, CR_CONNECT,
-			"nobody listens at %s: start the agent there or correct the target",
-			agent->poll->target->endpoint);
+			"nobody listens at %s%s: start the agent there or correct the target",
+			endpoint, shown);
 	if (code == -ECONNRESET)
-		return snmp_poll_fail(agent->poll, CR_CONNECT, "%s closed the connection",
-				      agent->poll->target->endpoint);
-	return snmp_poll_fail(agent->poll, CR_CONNECT, "%s: %s", agent->poll->target->endpoint,
+		return snmp_poll_fail(agent->poll, CR_CONNECT, "%s%s closed the connection",
+				      endpoint, shown);
+	return snmp_poll_fail(agent->poll, CR_CONNECT, "%s%s: %s", endpoint, shown,
 			      words != NULL ? words : "cannot be reached");
 }
 
@@ -110,11 +148,11 @@ static int open_socket(struct snmp_agent *agent)
 
 	if (shared->n_open >= shared->settings.max_open && oldest != NULL)
 		close_link(oldest);
-	code = snmp_link_open(&agent->link, &shared->settings.access);
+	code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access);
 	oldest = TAILQ_FIRST(&shared->idle);
 	if ((code == -EMFILE || code == -ENFILE) && oldest != NULL) {
 		close_link(oldest);
-		code = snmp_link_open(&agent->link, &shared->settings.access);
+		code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access);
 	}
 	if (code < 0)
 		return code;
@@ -125,32 +163,15 @@ static int open_socket(struct snmp_agent *agent)
 	return epoll_ctl(shared->epoll, EPOLL_CTL_ADD, agent->link.fd, &event) < 0 ? -errno : 0;
 }
 
-static enum snmp_verdict resolve(struct snmp_agent *agent, int64_t now_ns)
-{
-	char text[sizeof agent->poll->text];
-
-	if (now_ns < agent->resolve_after_ns && agent->resolve_text != NULL)
-		return snmp_poll_fail(agent->poll, CR_CONNECT, "%s", agent->resolve_text);
-	agent->resolve_after_ns = now_ns + RESOLVE_WAIT;
-	free(agent->resolve_text);
-	agent->resolve_text = NULL;
-	if (snmp_link_resolve(&agent->link, agent->poll->target->endpoint, text, sizeof text) == 0)
-		return SNMP_PENDING;
-	agent->resolve_text = strdup(text);
-	return snmp_poll_fail(agent->poll, CR_CONNECT, "%s", text);
-}
-
 static enum snmp_verdict open_link(struct snmp_agent *agent, int64_t now_ns)
 {
 	int code;
 
-	if (agent->link.address_len == 0 && resolve(agent, now_ns) == SNMP_BAD)
-		return SNMP_BAD;
 	set_idle(agent, false);
 	if (agent->link.fd >= 0)
 		return SNMP_PENDING;
 	code = open_socket(agent);
-	return code < 0 ? broken(agent, code) : SNMP_PENDING;
+	return code < 0 ? broken(agent, code, now_ns) : SNMP_PENDING;
 }
 
 /*** Asking ***/
@@ -187,17 +208,17 @@ static enum snmp_verdict send_message(struct snmp_agent *agent, int64_t now_ns)
 			    agent);
 	/* A full send buffer loses this try, like the network might. */
 	if (id < 0 && (agent->link.is_stream || (id != -EAGAIN && id != -ENOBUFS)))
-		return broken(agent, (int)id);
+		return broken(agent, (int)id, now_ns);
 	poll->id[poll->tries++] = id;
 	return SNMP_PENDING;
 }
 
-static enum snmp_verdict discover(struct snmp_agent *agent)
+static enum snmp_verdict discover(struct snmp_agent *agent, int64_t now_ns)
 {
 	const int code = snmp_link_discover(&agent->link);
 
 	if (code < 0 && (agent->link.is_stream || (code != -EAGAIN && code != -ENOBUFS)))
-		return broken(agent, code);
+		return broken(agent, code, now_ns);
 	agent->poll->is_discovering = true;
 	agent->poll->tries++;
 	return SNMP_PENDING;
@@ -208,7 +229,31 @@ static enum snmp_verdict ask(struct snmp_agent *agent, int64_t now_ns)
 {
 	agent->poll->step_ns = now_ns;
 	agent->poll->tries = 0;
-	return agent->link.session == NULL ? discover(agent) : send_message(agent, now_ns);
+	return agent->link.session == NULL ? discover(agent, now_ns) : send_message(agent, now_ns);
+}
+
+/* Open the link if need be, and send what comes next, or wait for the connection. */
+static enum snmp_verdict go(struct snmp_agent *agent, int64_t now_ns)
+{
+	agent->poll->is_discovering = agent->poll->has_discovered = false;
+	agent->poll->step_ns = now_ns;
+	agent->poll->tries = 0;
+	if (open_link(agent, now_ns) == SNMP_BAD)
+		return SNMP_BAD;
+	if (agent->is_moving || agent->link.is_connecting)
+		return SNMP_PENDING;
+	snmp_link_expire(&agent->link); /* tries of older polls that were never answered */
+	return ask(agent, now_ns);
+}
+
+/* What came of a step. As long as addresses are refused at once, the next one is tried at once. */
+static enum snmp_verdict settle(struct snmp_agent *agent, enum snmp_verdict verdict, int64_t now_ns)
+{
+	while (verdict == SNMP_PENDING && agent->is_moving) {
+		agent->is_moving = false;
+		verdict = go(agent, now_ns);
+	}
+	return verdict;
 }
 
 static struct snmp_poll *take_poll(struct snmp_shared *shared)
@@ -230,11 +275,9 @@ enum snmp_verdict snmp_agent_begin(struct snmp_agent *agent, struct cr_target *t
 {
 	agent->poll = take_poll(agent->shared);
 	if (agent->poll == NULL ||
-	    snmp_poll_start(agent->poll, target, &agent->ceiling, now_ns) == SNMP_BAD ||
-	    open_link(agent, now_ns) == SNMP_BAD)
+	    snmp_poll_start(agent->poll, target, &agent->ceiling, now_ns) == SNMP_BAD)
 		return SNMP_BAD;
-	snmp_link_expire(&agent->link); /* tries of older polls that were never answered */
-	return agent->link.is_connecting ? SNMP_PENDING : ask(agent, now_ns);
+	return settle(agent, go(agent, now_ns), now_ns);
 }
 
 void snmp_agent_end(struct snmp_agent *agent)
@@ -269,7 +312,7 @@ static enum snmp_verdict take_connection(struct snmp_agent *agent, int64_t now_n
 	if (code == 0 && epoll_ctl(agent->shared->epoll, EPOLL_CTL_MOD, agent->link.fd, &event) < 0)
 		code = -errno;
 	if (code < 0)
-		return broken(agent, code);
+		return broken(agent, code, now_ns);
 	return agent->poll != NULL ? ask(agent, now_ns) : SNMP_PENDING;
 }
 
@@ -283,11 +326,11 @@ static enum snmp_verdict take_engine(struct snmp_agent *agent, int64_t now_ns)
 	if (code == 0 || code == -EBADMSG)
 		return SNMP_PENDING;
 	if (code < 0)
-		return broken(agent, code);
+		return broken(agent, code, now_ns);
 	if (agent->poll == NULL)
 		return SNMP_PENDING;
 	agent->poll->is_discovering = false;
-	agent->poll->has_discovered = true;
+	agent->poll->has_discovered = agent->poll->is_heard = true;
 	return ask(agent, now_ns);
 }
 
@@ -297,9 +340,7 @@ static enum snmp_verdict resume(struct snmp_agent *agent, int64_t now_ns)
 {
 	forget_engine(agent);
 	agent->poll->is_resumed = true;
-	if (open_link(agent, now_ns) == SNMP_BAD)
-		return SNMP_BAD;
-	return agent->link.is_connecting ? SNMP_PENDING : ask(agent, now_ns);
+	return go(agent, now_ns);
 }
 
 static enum snmp_verdict take_report(struct snmp_agent *agent, int64_t now_ns)
@@ -307,6 +348,7 @@ static enum snmp_verdict take_report(struct snmp_agent *agent, int64_t now_ns)
 	const struct snmp_report *report = &agent->link.report;
 	enum snmp_verdict verdict;
 
+	agent->poll->is_heard = true;
 	if (report->complaint == SNMP_NOT_IN_TIME) {
 		agent->poll->n_late++; /* net-snmp sends it again, once */
 		return SNMP_PENDING;
@@ -315,12 +357,13 @@ static enum snmp_verdict take_report(struct snmp_agent *agent, int64_t now_ns)
 	    agent->shared->settings.access.engine.len == 0)
 		return resume(agent, now_ns);
 	verdict = snmp_poll_complain(agent->poll, report);
+	snmp_place_doubt(&agent->place, &agent->shared->names, now_ns);
 	forget_engine(agent);
 	return verdict;
 }
 
-enum snmp_verdict snmp_agent_event(struct snmp_agent *agent, netsnmp_large_fd_set *fds,
-				   int64_t now_ns)
+static enum snmp_verdict take_event(struct snmp_agent *agent, netsnmp_large_fd_set *fds,
+				    int64_t now_ns)
 {
 	struct snmp_poll *poll = agent->poll;
 	int code;
@@ -335,7 +378,7 @@ enum snmp_verdict snmp_agent_event(struct snmp_agent *agent, netsnmp_large_fd_se
 	if (code == -EAGAIN)
 		return SNMP_PENDING;
 	if (code < 0 && code != -EBADMSG)
-		return broken(agent, code);
+		return broken(agent, code, now_ns);
 	if (poll == NULL)
 		return SNMP_PENDING;
 	if (!poll->is_answered && agent->link.has_report)
@@ -345,34 +388,58 @@ enum snmp_verdict snmp_agent_event(struct snmp_agent *agent, netsnmp_large_fd_se
 		return SNMP_PENDING;
 	}
 	poll->is_answered = false;
-	agent->is_proven = true;
+	poll->is_heard = agent->is_proven = true;
 	agent->n_silent = 0;
 	return poll->verdict == SNMP_PENDING ? ask(agent, now_ns) : poll->verdict;
 }
 
+enum snmp_verdict snmp_agent_event(struct snmp_agent *agent, netsnmp_large_fd_set *fds,
+				   int64_t now_ns)
+{
+	return settle(agent, take_event(agent, fds, now_ns), now_ns);
+}
+
 /*** Time ***/
 
-/* When the message is sent once more: the time up to the deadline is shared evenly by the tries. */
+/* Addresses that are tried after this one if it stays silent. One that has answered before is asked
+ * again first: the message may have got lost. */
+static unsigned int others(const struct snmp_agent *agent)
+{
+	return agent->poll->is_heard || agent->is_proven ? 0 : snmp_place_left(&agent->place);
+}
+
+/* When the message is sent once more, or to another address: the time up to the deadline is shared
+ * evenly by all tries. */
 int64_t snmp_agent_when_ns(const struct snmp_agent *agent)
 {
 	const struct snmp_poll *poll = agent->poll;
-	const unsigned int retries = agent->shared->settings.retries;
 	const int64_t deadline_ns = poll->target->deadline_ns;
-	const int64_t share_ns = (deadline_ns - poll->step_ns) / (retries + 1);
+	const unsigned int places = others(agent);
+	unsigned int more = agent->shared->settings.retries, tries = poll->tries;
 
 	/* A connection repeats what gets lost by itself. */
-	if (agent->link.is_stream || poll->tries == 0 || poll->tries > retries)
+	if (agent->place.is_stream) {
+		more = agent->link.is_connecting ? places : 0;
+		tries = 1;
+	}
+	if (more < places)
+		more = places;
+	if (tries == 0 || tries > more)
 		return deadline_ns;
-	return poll->step_ns + share_ns * poll->tries;
+	return poll->step_ns + (deadline_ns - poll->step_ns) / (more + 1) * tries;
 }
 
-static enum snmp_verdict give_up(struct snmp_agent *agent)
+static enum snmp_verdict give_up(struct snmp_agent *agent, int64_t now_ns)
 {
 	const enum snmp_verdict verdict =
 		snmp_poll_give_up(agent->poll, agent->link.is_connecting, agent->is_proven);
+	/* The next poll begins at another address, and by then the name has been looked up. */
+	const bool has_turned = snmp_place_turn(&agent->place, &agent->shared->names, now_ns);
 
+	snmp_place_doubt(&agent->place, &agent->shared->names, now_ns);
 	/* A connected socket keeps the local address that it was given: take a new one. */
-	if (++agent->n_silent >= SILENT_MAX || !agent->is_proven || agent->poll->n_late > 0)
+	if (++agent->n_silent >= SILENT_MAX || !agent->is_proven || agent->poll->n_late > 0 ||
+	    has_turned)
 		forget_engine(agent);
 	else
 		close_link(agent);
@@ -384,13 +451,15 @@ enum snmp_verdict snmp_agent_tick(struct snmp_agent *agent, int64_t now_ns)
 	struct snmp_poll *poll = agent->poll;
 
 	if (now_ns >= poll->target->deadline_ns)
-		return give_up(agent);
+		return give_up(agent, now_ns);
 	if (now_ns < snmp_agent_when_ns(agent))
 		return SNMP_PENDING;
+	if (others(agent) > 0 && move(agent, now_ns))
+		return settle(agent, SNMP_PENDING, now_ns);
 	if (poll->is_discovering)
-		return discover(agent);
+		return settle(agent, discover(agent, now_ns), now_ns);
 	/* Perhaps the answer was too long for the way: ask for less. */
 	if (poll->walk.request->format == SOURCE_SNMP_TABLE)
 		snmp_walk_shrink(&poll->walk);
-	return send_message(agent, now_ns);
+	return settle(agent, send_message(agent, now_ns), now_ns);
 }

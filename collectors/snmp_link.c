@@ -2,15 +2,10 @@
 #include "snmp_link.h"
 
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
-
-#include "snmp_endpoint.h"
 
 #define LARGEST_DATAGRAM 65507
 
@@ -18,8 +13,7 @@
 struct wire {
 	struct snmp_link *link;
 	/* Where unconnected datagrams go: */
-	struct sockaddr_storage to;
-	socklen_t to_len; /* 0: the socket is connected */
+	union resolve_address to; /* AF_UNSPEC: the socket is connected */
 };
 
 void snmp_link_prepare(void)
@@ -35,36 +29,6 @@ void snmp_link_prepare(void)
 	snmp_disable_log();
 	snmp_enable_calllog();
 	init_snmp("callrouter");
-}
-
-int snmp_link_resolve(struct snmp_link *link, const char *endpoint, char *text, size_t text_len)
-{
-	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV }, *found;
-	struct snmp_endpoint at;
-	char fault[192];
-	int code = snmp_endpoint_read(&at, endpoint, fault, sizeof fault);
-
-	if (code < 0) {
-		(void)snprintf(text, text_len, "target \"%.100s\": %s", endpoint, fault);
-		return code;
-	}
-	link->is_stream = at.is_stream;
-	hints.ai_family = at.family;
-	hints.ai_socktype = at.is_stream ? SOCK_STREAM : SOCK_DGRAM;
-	code = getaddrinfo(at.host, at.port, &hints, &found);
-	if (code == EAI_NONAME) {
-		hints.ai_flags = AI_NUMERICSERV;
-		code = getaddrinfo(at.host, at.port, &hints, &found);
-	}
-	if (code != 0) {
-		(void)snprintf(text, text_len, "host \"%s\", port \"%s\": %s", at.host, at.port,
-			       gai_strerror(code));
-		return -EHOSTUNREACH;
-	}
-	memcpy(&link->address, found->ai_addr, found->ai_addrlen);
-	link->address_len = found->ai_addrlen;
-	freeaddrinfo(found);
-	return 0;
 }
 
 static void remember(struct snmp_link *link, uint32_t id)
@@ -102,15 +66,15 @@ static int wire_receive(netsnmp_transport *transport, void *buf, int size, void 
 	return (int)got;
 }
 
-static ssize_t send_bytes(int fd, const void *buf, size_t size, const struct sockaddr_storage *to,
-			  socklen_t to_len)
+/* to: NULL, if the socket is connected. */
+static ssize_t send_bytes(int fd, const void *buf, size_t size, const union resolve_address *to)
 {
 	ssize_t sent = -1;
 
 	/* The first try may only fetch the error that an older datagram has met. */
 	for (int tries = 0; tries < 2 && sent < 0; tries++) {
 		sent = sendto(fd, buf, size, MSG_DONTWAIT | MSG_NOSIGNAL,
-			      to_len > 0 ? (const struct sockaddr *)to : NULL, to_len);
+			      to != NULL ? &to->any : NULL, to != NULL ? resolve_len(to) : 0);
 		if (sent < 0 && errno != ECONNREFUSED && errno != EINTR)
 			break;
 	}
@@ -128,7 +92,8 @@ static int wire_send(netsnmp_transport *transport, const void *buf, int size, vo
 
 	(void)opaque;
 	(void)len;
-	return (int)send_bytes(transport->sock, buf, (size_t)size, &wire->to, wire->to_len);
+	return (int)send_bytes(transport->sock, buf, (size_t)size,
+			       wire->to.any.sa_family != AF_UNSPEC ? &wire->to : NULL);
 }
 
 static int wire_close(netsnmp_transport *transport)
@@ -151,10 +116,8 @@ static netsnmp_transport *wire_new(struct snmp_link *link, bool is_connected)
 		return NULL;
 	}
 	wire->link = link;
-	if (!is_connected) {
+	if (!is_connected)
 		wire->to = link->address;
-		wire->to_len = link->address_len;
-	}
 	transport->data = wire;
 	transport->data_length = (int)sizeof *wire;
 	transport->domain = netsnmpUDPDomain;
@@ -182,14 +145,13 @@ static int ignore(int op, netsnmp_session *session, int id, netsnmp_pdu *pdu, vo
 static int open_socket(struct snmp_link *link, bool is_connected)
 {
 	const int type = link->is_stream ? SOCK_STREAM : SOCK_DGRAM;
-	const int fd = socket(link->address.ss_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	const int fd = socket(link->address.any.sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int code;
 
 	link->is_connecting = false;
 	if (fd < 0)
 		return -errno;
-	if (!is_connected ||
-	    connect(fd, (const struct sockaddr *)&link->address, link->address_len) == 0)
+	if (!is_connected || connect(fd, &link->address.any, resolve_len(&link->address)) == 0)
 		return fd;
 	if (errno == EINPROGRESS) {
 		link->is_connecting = true;
@@ -233,10 +195,13 @@ static int open_session(struct snmp_link *link)
 	return -ENOMEM;
 }
 
-int snmp_link_open(struct snmp_link *link, const struct snmp_access *access)
+int snmp_link_open(struct snmp_link *link, const struct snmp_place *place,
+		   const struct snmp_access *access)
 {
 	int fd, code = 0;
 
+	link->address = place->address;
+	link->is_stream = place->is_stream;
 	link->access = access;
 	fd = open_socket(link, is_connected(link));
 	if (fd < 0)
@@ -307,8 +272,7 @@ int snmp_link_discover(struct snmp_link *link)
 	const size_t len = snmp_report_ask(question, id);
 
 	remember(link, id);
-	if (send_bytes(link->fd, question, len, &link->address,
-		       is_connected(link) ? 0 : link->address_len) < 0)
+	if (send_bytes(link->fd, question, len, is_connected(link) ? NULL : &link->address) < 0)
 		return -errno;
 	return 0;
 }

@@ -8,21 +8,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include <net-snmp/net-snmp-config.h>
 
 #include <net-snmp/library/large_fd_set.h>
 #include <net-snmp/net-snmp-includes.h>
 
+#include "snmp_place.h"
 #include "snmp_report.h"
 #include "snmp_user.h"
 
 #define SNMP_LINK_IDS 8 /* ids of the newest messages, to know reports by */
 
 struct snmp_link {
-	struct sockaddr_storage address;
-	socklen_t address_len; /* 0: not resolved yet */
+	union resolve_address address; /* since it was opened, as the next two */
 	bool is_stream;
 	bool is_connecting;           /* wait until writable, then snmp_link_connected() */
 	int fd;                       /* -1: closed */
@@ -50,19 +49,13 @@ struct snmp_access {
  * [own] */
 void snmp_link_prepare(void);
 
-/**
- * Find the address behind endpoint. Numeric addresses at once; a name by the system's resolver,
- * which may take its time: the address is kept. Returns 0, or < 0 with text: -EINVAL (no such form
- * of endpoint), -EHOSTUNREACH (no such host). [own]
- */
-int snmp_link_resolve(struct snmp_link *link, const char *endpoint, char *text, size_t text_len);
+/** Open the socket to the place's address, and the session unless the engine has to be asked for.
+ * Returns 0 or a negative errno value. [own] */
+int snmp_link_open(struct snmp_link *link, const struct snmp_place *place,
+		   const struct snmp_access *access);
 
-/** Open the socket, and the session unless the engine has to be asked for. Returns 0 or a negative
- * errno value. [own] */
-int snmp_link_open(struct snmp_link *link, const struct snmp_access *access);
-
-/** Close them; callbacks of what was under way are called. Keeps address and engine. No effect on a
- * closed one. [own] */
+/** Close them; callbacks of what was under way are called. Keeps the engine. No effect on a closed
+ * one. [own] */
 void snmp_link_close(struct snmp_link *link);
 
 /** Close it and forget the engine: it is asked for anew. [own] */

@@ -70,7 +70,7 @@ enum snmp_verdict snmp_poll_start(struct snmp_poll *poll, struct cr_target *targ
 	poll->strays = 0;
 	poll->is_discovering = poll->has_discovered = false;
 	poll->n_late = 0;
-	poll->is_resumed = poll->is_answered = false;
+	poll->is_resumed = poll->is_answered = poll->is_heard = false;
 	poll->request = poll->n_good = 0;
 	poll->sample = source_sample_new(poll->source);
 	if (poll->sample == NULL)

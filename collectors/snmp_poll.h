@@ -35,6 +35,7 @@ struct snmp_poll {
 	bool has_discovered; /* has been told it, in this poll */
 	unsigned int n_late; /* complaints of the agent about our idea of its clock */
 	bool is_resumed;     /* the engine has been asked for again, in this poll */
+	bool is_heard;       /* somebody has said something to the point */
 
 	size_t request;        /* of the source, being asked */
 	size_t n_good;         /* requests that have been answered well */

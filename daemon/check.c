@@ -103,8 +103,11 @@ static void check_count(struct check *check, bool is_good)
 {
 	check->good = is_good ? check->good + 1 : 0;
 	check->bad = is_good ? 0 : check->bad + 1;
-	if (!is_good)
+	if (!is_good) {
 		check->has_failed = true;
+		if (check->name != NULL) /* perhaps the server has moved */
+			resolver_doubt(check->checks->resolver, check->name, clock_now_ns());
+	}
 	if (check->bad >= check->fall)
 		check->is_down = true;
 	if (check->good == check->rise)
@@ -145,19 +148,20 @@ void check_over(struct check *check, enum check_end end, const char *error)
 
 static void check_start(struct check *check)
 {
-	struct err err = { 0 };
+	char error[sizeof check->error];
 	int r = 1;
 
 	check->base_ns = clock_now_ns();
 	check->round++;
-	if (resolve_numeric(check->host, &check->address) < 0)
-		r = resolver_get(check->checks->resolver, check->host, &check->address, &err);
+	if (check->name != NULL)
+		r = resolver_get(check->checks->resolver, check->name, check->base_ns,
+				 &check->address, error, sizeof error);
 	if (r == 0) { /* the name server has yet to answer: that says nothing of the server */
 		if (check->is_down)
 			check_say_down(check);
 		check_arm_next(check);
 	} else if (r < 0) {
-		check_over(check, CHECK_BAD, err.text);
+		check_over(check, CHECK_BAD, error);
 	} else {
 		check_arm(check, check->timeout_ns);
 		check_run(check);

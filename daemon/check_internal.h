@@ -36,6 +36,7 @@ struct check {
 	char *what; /* the part that people want to see */
 	uint32_t line;
 	char *host, *port, *request; /* request NULL: TCP */
+	struct resolver_name *name;  /* NULL: host is an address */
 	uint32_t status[CONFIG_STATUS_MAX];
 	size_t n_status;
 	int64_t interval_ns, timeout_ns;
@@ -52,7 +53,7 @@ struct check {
 	/* The run. */
 	int fd; /* -1: none is under way */
 	struct event *io;
-	struct resolve_address address;
+	struct resolve_list address;
 	size_t at; /* in address */
 	size_t n_sent;
 	struct check_answer answer;

@@ -19,6 +19,7 @@ void check_free(struct check *check)
 	check_cancel(check);
 	if (check->timer != NULL)
 		event_free(check->timer);
+	resolver_leave(check->checks->resolver, check->name);
 	free(check->key);
 	free(check->what);
 	free(check->host);
@@ -93,6 +94,16 @@ static bool check_describe(struct check *check, const struct config_check *how)
 	return ok;
 }
 
+/* Where it is, or the name to ask for. Returns false without memory. */
+static bool check_place(struct check *check)
+{
+	check->address.n = 1;
+	if (resolve_numeric(check->host, AF_UNSPEC, &check->address.address[0]) == 0)
+		return true;
+	check->name = resolver_join(check->checks->resolver, check->host, AF_UNSPEC);
+	return check->name != NULL;
+}
+
 static struct check *check_new(struct checks *checks, const struct config_server *server,
 			       uint32_t line, const struct config_check *how)
 {
@@ -113,7 +124,7 @@ static struct check *check_new(struct checks *checks, const struct config_server
 	memcpy(check->status, how->status, sizeof check->status);
 	check->timer = evtimer_new(checks->base, check_due, check);
 	if (check->host == NULL || check->port == NULL || check->timer == NULL ||
-	    !check_describe(check, how)) {
+	    !check_describe(check, how) || !check_place(check)) {
 		check_free(check);
 		return NULL;
 	}

@@ -185,20 +185,16 @@ static void on_writable(evutil_socket_t fd, short what, void *arg);
 /* Connect to the next of the host's addresses. Returns 0 if that is under way, or errno. */
 static int connect_next(struct check *check)
 {
-	struct sockaddr_storage *to = &check->address.address[check->at];
+	union resolve_address *to = &check->address.address[check->at++];
 	int64_t port = 0;
 
 	(void)text_int(check->port, &port);
-	if (to->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)to)->sin6_port = htons((uint16_t)port);
-	else
-		((struct sockaddr_in *)to)->sin_port = htons((uint16_t)port);
-	check->fd = socket(to->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	resolve_set_port(to, (uint16_t)port);
+	check->fd = socket(to->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (check->fd < 0)
 		return errno;
 	/* one that is there at once is writable at once */
-	if (connect(check->fd, (struct sockaddr *)to, check->address.len[check->at++]) == 0 ||
-	    errno == EINPROGRESS)
+	if (connect(check->fd, &to->any, resolve_len(to)) == 0 || errno == EINPROGRESS)
 		return 0;
 	return errno;
 }

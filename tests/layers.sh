@@ -55,10 +55,12 @@ router()
 	esac
 }
 
-# The source language is shared with the daemon: it may use core's lowest layer.
-source_needs()
+# The source language and the resolver are shared with the daemon: they may use core's lowest layer.
+library_needs()
 {
-	[[ $file == collectors/source/* && (-e collectors/source/$name || ${layer[core/$name]:-} == 1) ]]
+	local folder=${file%/*}
+
+	[[ $folder == collectors/* && (-e $folder/$name || ${layer[core/$name]:-} == 1) ]]
 }
 
 collector()
@@ -66,9 +68,10 @@ collector()
 	case $quote$name in
 	\<callrouter/plugin.h | \<callrouter/order.h) ;;
 	\<callrouter/*) fault "a collector is a plugin: <callrouter/plugin.h> alone" ;;
-	\"source.h) ;;
-	\"*) source_needs || [[ $file != collectors/source/* && -e collectors/$name ]] ||
-		fault "a collector's own headers and source.h, or the language's own and the lowest of core" ;;
+	\"source.h | \"resolve.h) library_needs || [[ $file != collectors/*/* ]] ||
+		fault "the libraries of the collectors know nothing of each other" ;;
+	\"*) library_needs || [[ $file != collectors/*/* && -e collectors/$name ]] ||
+		fault "a collector's own headers, source.h and resolve.h, or a library's own and the lowest of core" ;;
 	\<*/* | \<expat.h | \<jansson.h | \<yaml.h)
 		[[ $name == sys/* || $name == net/* || $name == netinet/* || $name == arpa/* ]] ||
 			is_in "$name" "$collectors_use" || fault "not a library of the collectors" ;;
@@ -100,8 +103,8 @@ core()
 daemon()
 {
 	[ "$quote" = '<' ] || [ -e "daemon/$name" ] || [ -e "core/$name" ] ||
-		[[ $name == source.h || $name == source_yaml.h || $name == secret.h ]] ||
-		fault "the daemon includes its own headers, those of core, the source language's, and secret.h"
+		[[ $name == source.h || $name == source_yaml.h || $name == resolve.h || $name == secret.h ]] ||
+		fault "the daemon includes its own headers, those of core, the source language's, the resolver's, and secret.h"
 }
 
 dataplane()
@@ -150,7 +153,7 @@ circles()
 {
 	local folder
 
-	for folder in core daemon collectors collectors/source; do
+	for folder in core daemon collectors collectors/source collectors/resolve; do
 		awk '/^#include "/ { name = FILENAME; sub(/.*\//, "", name); split($0, part, "\"");
 			print name, part[2] }' "$folder"/*.h /dev/null | tsort >/dev/null || {
 			echo "$folder: these headers include each other in a circle (see above)"

@@ -189,18 +189,6 @@ Test(check_apply, a_name_that_nobody_knows_is_bad)
 	scene_address(&scene, 0, "no-such-host.invalid", 80);
 	apply();
 	cr_assert(run_until(has_failed_thrice));
-	cr_expect(strncmp(report().error, "host no-such-host.invalid: ", 27) == 0, "%s",
-		  report().error);
+	cr_expect(strstr(report().error, "no-such-host.invalid") != NULL, "%s", report().error);
 	cr_expect(is_down());
-}
-
-Test(check_apply, addresses_need_no_look_up)
-{
-	struct resolve_address address;
-
-	cr_expect_eq(resolve_numeric("10.1.2.3", &address), 0);
-	cr_expect_eq(address.address[0].ss_family, AF_INET);
-	cr_expect_eq(resolve_numeric("[::1]", &address), 0);
-	cr_expect_eq(address.address[0].ss_family, AF_INET6);
-	cr_expect_eq(resolve_numeric("localhost", &address), -EINVAL);
 }

@@ -53,9 +53,14 @@ scene_test(daemon_errors)
 scene_test(ctl)
 scene_test(collectors200 HEAVY)
 
+# Names of hosts; also for the SNMP collector, see snmp.cmake.
+set(resolve collectors/resolve/resolve.c core/err.c)
+unit_test(resolve SOURCES tests/lab/fake_names.c ${resolve})
+stress_test(resolve SOURCES tests/lab/fake_names.c ${resolve})
+
 # Checks of servers, what begins their lives, and what is told of them.
-set(checks daemon/check.c daemon/check_list.c daemon/check_run.c daemon/resolve.c daemon/roster.c
-	core/health.c ${counters_part} core/image.c core/log.c core/text.c core/words.c core/err.c)
+set(checks daemon/check.c daemon/check_list.c daemon/check_run.c daemon/roster.c ${resolve}
+	core/health.c ${counters_part} core/image.c core/log.c core/text.c core/words.c)
 foreach(name check check_apply)
 	unit_test(${name} SOURCES ${checks} tests/lab/fake_http.c LIBS PkgConfig::libevent_core)
 endforeach()

@@ -87,6 +87,9 @@ size_t collector_host_run(struct collector_host *host, int64_t limit_ns);
 /** Forget the values put so far, start all targets, and run. Returns as collector_host_run(). */
 size_t collector_host_poll(struct collector_host *host, int64_t timeout_ns, int64_t limit_ns);
 
+/** From now on all hosts of this program tell the time as if so much more had passed. */
+void collector_host_pass(int64_t ns);
+
 /** How the last poll of a target went; lives until the host is closed. */
 const struct collector_poll *collector_host_last(const struct collector_host *host, int target);
 

@@ -23,7 +23,7 @@
 struct fake_snmp {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of all below */
-	int socket, other_socket, stop;
+	int socket, other_socket, stop, port;
 	char endpoint[64];
 	enum fake_mode mode;
 	unsigned int limit, delay_ms, requests, discoveries, largest, complaint, seed;
@@ -179,7 +179,7 @@ static void mutate(struct fake_snmp *fake, uint8_t *bytes, size_t len)
 	}
 }
 
-static void send_answer(struct fake_snmp *fake, struct ber_writer *w, const struct sockaddr_in *to)
+static void send_answer(struct fake_snmp *fake, struct ber_writer *w, const struct sockaddr_in6 *to)
 {
 	size_t len = BER_MAX - w->at;
 
@@ -192,11 +192,12 @@ static void send_answer(struct fake_snmp *fake, struct ber_writer *w, const stru
 		memset(w->buf + w->at, 0xff, len);
 	for (int i = 0; i < (fake->mode == FAKE_DUPLICATE ? 2 : 1); i++)
 		sendto(fake->mode == FAKE_OTHER_PORT ? fake->other_socket : fake->socket,
-		       w->buf + w->at, len, 0, (const struct sockaddr *)to, sizeof *to);
+		       w->buf + w->at, len, 0, (const struct sockaddr *)to,
+		       to->sin6_family == AF_INET6 ? sizeof *to : sizeof(struct sockaddr_in));
 }
 
 static void answer(struct fake_snmp *fake, const struct ber_request *request,
-		   const struct sockaddr_in *to)
+		   const struct sockaddr_in6 *to)
 {
 	static _Thread_local struct ber_writer w;
 	static _Thread_local struct ber_binds binds;
@@ -241,7 +242,7 @@ static void take_request(struct fake_snmp *fake)
 {
 	static _Thread_local uint8_t buf[BER_MAX];
 	static _Thread_local struct ber_request request;
-	struct sockaddr_in from;
+	struct sockaddr_in6 from; /* or the shorter sockaddr_in */
 	socklen_t from_len = sizeof from;
 	const ssize_t size = recvfrom(fake->socket, buf, sizeof buf, MSG_DONTWAIT,
 				      (struct sockaddr *)&from, &from_len);
@@ -276,36 +277,55 @@ static void *run(void *arg)
 
 /*** For the tests ***/
 
-static int bind_socket(struct sockaddr_in *address)
+/* Ports are in the same place in both families. Returns the socket, or -1. */
+static int bind_socket(const char *address, int port, int *bound)
 {
-	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	socklen_t len = sizeof *address;
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+	struct sockaddr_in four = { .sin_family = AF_INET };
+	const bool is_six = inet_pton(AF_INET6, address, &six.sin6_addr) == 1;
+	struct sockaddr *any = is_six ? (struct sockaddr *)&six : (struct sockaddr *)&four;
+	socklen_t len = is_six ? sizeof six : sizeof four;
+	const int fd = socket(any->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	*address = (struct sockaddr_in){ .sin_family = AF_INET,
-					 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	if (fd < 0 || bind(fd, (struct sockaddr *)address, len) < 0 ||
-	    getsockname(fd, (struct sockaddr *)address, &len) < 0)
+	if (fd < 0 || (!is_six && inet_pton(AF_INET, address, &four.sin_addr) != 1))
 		abort();
+	six.sin6_port = four.sin_port = htons((uint16_t)port);
+	if (bind(fd, any, len) < 0 || getsockname(fd, any, &len) < 0) {
+		close(fd);
+		return -1;
+	}
+	*bound = ntohs(is_six ? six.sin6_port : four.sin_port);
 	return fd;
 }
 
-struct fake_snmp *fake_snmp_new(enum fake_mode mode)
+struct fake_snmp *fake_snmp_new_at(enum fake_mode mode, const char *address, int port)
 {
 	struct fake_snmp *fake = check(calloc(1, sizeof *fake));
-	struct sockaddr_in address;
+	const bool is_six = strchr(address, ':') != NULL;
+	int other_port;
 
+	fake->socket = bind_socket(address, port, &fake->port);
+	if (fake->socket < 0) {
+		free(fake);
+		return NULL;
+	}
 	fake->mode = mode;
 	memcpy(fake->engine, (const uint8_t[]){ 0x80, 0, 0, 0, 4, 'f', 'a', 'k', 1 },
 	       sizeof fake->engine);
 	pthread_mutex_init(&fake->lock, NULL);
-	fake->other_socket = bind_socket(&address);
-	fake->socket = bind_socket(&address);
+	fake->other_socket = bind_socket(address, 0, &other_port);
 	fake->stop = eventfd(0, EFD_CLOEXEC);
-	snprintf(fake->endpoint, sizeof fake->endpoint, "udp:127.0.0.1:%d",
-		 ntohs(address.sin_port));
-	if (fake->stop < 0 || pthread_create(&fake->thread, NULL, run, fake) != 0)
+	snprintf(fake->endpoint, sizeof fake->endpoint, "udp:%s%s%s:%d", is_six ? "[" : "", address,
+		 is_six ? "]" : "", fake->port);
+	if (fake->stop < 0 || fake->other_socket < 0 ||
+	    pthread_create(&fake->thread, NULL, run, fake) != 0)
 		abort();
 	return fake;
+}
+
+struct fake_snmp *fake_snmp_new(enum fake_mode mode)
+{
+	return check(fake_snmp_new_at(mode, "127.0.0.1", 0));
 }
 
 void fake_snmp_free(struct fake_snmp *fake)
@@ -326,6 +346,11 @@ void fake_snmp_free(struct fake_snmp *fake)
 const char *fake_snmp_endpoint(const struct fake_snmp *fake)
 {
 	return fake->endpoint;
+}
+
+int fake_snmp_port(const struct fake_snmp *fake)
+{
+	return fake->port;
 }
 
 void fake_snmp_mode(struct fake_snmp *fake, enum fake_mode mode, unsigned int limit)

@@ -55,8 +55,13 @@ struct fake_snmp;
 struct fake_snmp *fake_snmp_new(enum fake_mode mode);
 void fake_snmp_free(struct fake_snmp *fake);
 
-/** "udp:127.0.0.1:PORT"; lives as long as the agent. */
+/** The same at another address of this machine (127.0.0.2, ::1) and this port (0: a free one).
+ * NULL: that cannot be had. */
+struct fake_snmp *fake_snmp_new_at(enum fake_mode mode, const char *address, int port);
+
+/** "udp:127.0.0.1:PORT", and the port; lives as long as the agent. */
 const char *fake_snmp_endpoint(const struct fake_snmp *fake);
+int fake_snmp_port(const struct fake_snmp *fake);
 
 /** From now on: another mode; its limit; a delay before each answer. */
 void fake_snmp_mode(struct fake_snmp *fake, enum fake_mode mode, unsigned int limit);

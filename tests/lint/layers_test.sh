@@ -20,7 +20,7 @@ put()
 good_tree()
 {
 	rm -rf "${tree:?}"/*
-	mkdir -p include/callrouter core routers collectors/source daemon dataplanes/client plugins.d
+	mkdir -p include/callrouter core routers collectors/{source,resolve} daemon dataplanes/client plugins.d
 	put include/callrouter/plugin.h '#include <stdint.h>'
 	put include/callrouter/order.h '#include <callrouter/plugin.h>'
 	put routers/a.c '#include <callrouter/order.h>' '#include <math.h>'
@@ -36,7 +36,10 @@ good_tree()
 	put collectors/source/source.h '#include <callrouter/plugin.h>'
 	put collectors/source/source_b.h '#include "source.h"'
 	put collectors/source/source_a.c '#include "low.h"' '#include "source_b.h"' '#include <yaml.h>'
-	put daemon/s.c '#include "source.h"'
+	put collectors/resolve/resolve.h '#include <stdint.h>'
+	put collectors/resolve/resolve.c '#include "resolve.h"' '#include "low.h"' '#include <arpa/inet.h>'
+	put collectors/y.c '#include "resolve.h"'
+	put daemon/s.c '#include "source.h"' '#include "resolve.h"'
 	put dataplanes/client/c.c '#include <callrouter/callrouter.h>' '#include <curl/curl.h>'
 }
 
@@ -66,6 +69,10 @@ refused collectors/x.c '#include "low.h"'
 refused collectors/x.c '#include "source_b.h"'
 refused collectors/source/source_a.c '#include "high.h"'
 refused collectors/source/source_a.c '#include "x.h"'
+refused collectors/resolve/resolve.c '#include "source.h"'
+refused collectors/source/source_a.c '#include "resolve.h"'
+refused collectors/resolve/resolve.c '#include "high.h"'
+refused collectors/resolve/resolve.c '#include "x.h"'
 refused collectors/x.c '#include <event2/event.h>'
 refused collectors/x.c '#include <callrouter/callrouter.h>'
 refused core/low.h '#include "high.h"'

@@ -1,0 +1,466 @@
+/* resolve.c - one thread that asks getaddrinfo(), and what it has learnt. */
+#include "resolve.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include <callrouter/order.h>
+
+#include "clock.h"
+#include "err.h"
+
+#define BUCKETS 4096u
+#define SLOW_NS CLOCK_S /* a lookup that took longer comes last the next time, */
+#define LAST    100     /* but not after more than so many others */
+
+TAILQ_HEAD(name_queue, resolver_name);
+
+struct resolver_name {
+	LIST_ENTRY(resolver_name) in_bucket;
+	TAILQ_ENTRY(resolver_name) queued;
+	struct name_queue *queue; /* NULL: no lookup is wanted */
+	size_t n_users;
+	int64_t asked_ns; /* when a lookup was last asked for */
+	bool was_asked, is_looked_up;
+	bool is_awaited; /* somebody was told that nothing is known yet */
+	bool is_doubted, is_slow;
+	/* Changed under the lock, and last of all: who sees it true may ask for the rest. */
+	atomic_bool has_answer;
+	int error, code; /* of the last lookup: EAI_..., and errno if that is EAI_SYSTEM */
+	struct resolve_list known; /* n 0: nothing */
+	int family;
+	char host[];
+};
+
+LIST_HEAD(name_bucket, resolver_name);
+
+struct resolver {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct name_bucket bucket[BUCKETS]; /* by hash */
+	/* What the thread is to do, in this order: names that nobody knows yet; those that were
+	 * quick the last time; those that were slow or not found. */
+	struct name_queue unknown, quick, slow;
+	unsigned n_others; /* lookups since the last one of a slow name */
+	unsigned users;    /* its owner, and the thread while it runs */
+	bool has_thread, is_ending;
+	int fd; /* -1: nobody wants it */
+};
+
+/*** Addresses ***/
+
+socklen_t resolve_len(const union resolve_address *address)
+{
+	return address->any.sa_family == AF_INET6 ? sizeof address->v6 : sizeof address->v4;
+}
+
+void resolve_set_port(union resolve_address *address, uint16_t port)
+{
+	if (address->any.sa_family == AF_INET6)
+		address->v6.sin6_port = htons(port);
+	else
+		address->v4.sin_port = htons(port);
+}
+
+bool resolve_is_same(const union resolve_address *a, const union resolve_address *b)
+{
+	if (a->any.sa_family != b->any.sa_family)
+		return false;
+	if (a->any.sa_family != AF_INET6)
+		return a->v4.sin_addr.s_addr == b->v4.sin_addr.s_addr;
+	return memcmp(&a->v6.sin6_addr, &b->v6.sin6_addr, sizeof a->v6.sin6_addr) == 0 &&
+	       a->v6.sin6_scope_id == b->v6.sin6_scope_id;
+}
+
+void resolve_show(const union resolve_address *address, char *text, size_t len)
+{
+	const char *shown = NULL;
+
+	if (address->any.sa_family == AF_INET)
+		shown = inet_ntop(AF_INET, &address->v4.sin_addr, text, (socklen_t)len);
+	else if (address->any.sa_family == AF_INET6)
+		shown = inet_ntop(AF_INET6, &address->v6.sin6_addr, text, (socklen_t)len);
+	if (shown == NULL)
+		(void)snprintf(text, len, "?");
+}
+
+/* An address that is there once already is left out. */
+static void list_add(struct resolve_list *list, const struct addrinfo *found)
+{
+	union resolve_address *next = &list->address[list->n];
+
+	if (found->ai_addrlen > sizeof *next ||
+	    (found->ai_family != AF_INET && found->ai_family != AF_INET6))
+		return;
+	*next = (union resolve_address){ 0 };
+	memcpy(next, found->ai_addr, found->ai_addrlen);
+	for (size_t i = 0; i < list->n; i++)
+		if (resolve_is_same(next, &list->address[i]))
+			return;
+	list->n++;
+}
+
+/* Returns 0 or EAI_...; errno goes with EAI_SYSTEM. */
+static int look_up(const char *host, int family, int flags, struct resolve_list *out)
+{
+	const struct addrinfo hints = { .ai_family = family,
+					.ai_socktype = SOCK_STREAM,
+					.ai_flags = flags };
+	struct addrinfo *found = NULL;
+	const int r = getaddrinfo(host, NULL, &hints, &found);
+
+	out->n = 0;
+	if (r != 0)
+		return r;
+	for (const struct addrinfo *at = found; at != NULL && out->n < RESOLVE_MOST;
+	     at = at->ai_next)
+		list_add(out, at);
+	freeaddrinfo(found);
+	return out->n > 0 ? 0 : EAI_NODATA;
+}
+
+/* Where a host begins, without brackets, and how long it is. */
+static const char *bare_host(const char *host, size_t *len)
+{
+	if (host[0] == '[') {
+		host++;
+		*len = strcspn(host, "]");
+	} else {
+		*len = strlen(host);
+	}
+	return host;
+}
+
+int resolve_numeric(const char *host, int family, union resolve_address *out)
+{
+	char bare[INET6_ADDRSTRLEN + 32]; /* with the name of an interface */
+	struct resolve_list list;
+	size_t len;
+
+	host = bare_host(host, &len);
+	if (len >= sizeof bare)
+		return -EINVAL;
+	(void)snprintf(bare, sizeof bare, "%.*s", (int)len, host);
+	if (look_up(bare, family, AI_NUMERICHOST, &list) != 0)
+		return -EINVAL;
+	*out = list.address[0];
+	return 0;
+}
+
+/*** The thread. All of it under the lock, but for the lookup itself. ***/
+
+static void unqueue(struct resolver_name *name)
+{
+	if (name->queue != NULL)
+		TAILQ_REMOVE(name->queue, name, queued);
+	name->queue = NULL;
+}
+
+static void enqueue(struct resolver *resolver, struct resolver_name *name, int64_t now_ns)
+{
+	struct name_queue *queue = &resolver->unknown;
+
+	if (name->was_asked)
+		queue = name->is_slow ? &resolver->slow : &resolver->quick;
+	name->was_asked = true;
+	name->asked_ns = now_ns;
+	name->queue = queue;
+	TAILQ_INSERT_TAIL(queue, name, queued);
+	pthread_cond_signal(&resolver->wake);
+}
+
+static struct resolver_name *next_name(const struct resolver *resolver)
+{
+	if (!TAILQ_EMPTY(&resolver->unknown))
+		return TAILQ_FIRST(&resolver->unknown);
+	if (TAILQ_EMPTY(&resolver->slow) ||
+	    (!TAILQ_EMPTY(&resolver->quick) && resolver->n_others < LAST))
+		return TAILQ_FIRST(&resolver->quick);
+	return TAILQ_FIRST(&resolver->slow);
+}
+
+static void tell(const struct resolver *resolver, struct resolver_name *name)
+{
+	/* pairs with the acquire in resolver_has_answer() */
+	atomic_store_explicit(&name->has_answer, true, memory_order_release);
+	if (name->is_awaited && resolver->fd >= 0)
+		(void)eventfd_write(resolver->fd, 1); /* fails if it is readable anyway */
+	name->is_awaited = false;
+}
+
+static void answer(struct resolver *resolver, struct resolver_name *name)
+{
+	/* A family that was asked for is looked for even if this machine has no other address. */
+	const int flags = name->family == AF_UNSPEC ? AI_ADDRCONFIG : 0;
+	struct resolve_list found;
+	int64_t begun_ns;
+	int r, code;
+
+	resolver->n_others = name->queue == &resolver->slow ? 0 : resolver->n_others + 1;
+	unqueue(name);
+	name->is_looked_up = true;
+	name->is_doubted = false;
+	pthread_mutex_unlock(&resolver->lock);
+	begun_ns = clock_now_ns();
+	r = look_up(name->host, name->family, flags, &found);
+	code = errno;
+	pthread_mutex_lock(&resolver->lock);
+	name->is_looked_up = false;
+	if (name->n_users == 0) {
+		free(name);
+		return;
+	}
+	name->is_slow = r != 0 || clock_now_ns() - begun_ns > SLOW_NS;
+	name->error = r;
+	name->code = code;
+	if (r == 0)
+		name->known = found;
+	tell(resolver, name);
+}
+
+static void unlock_or_free(struct resolver *resolver)
+{
+	const bool is_last = --resolver->users == 0;
+	struct resolver_name *name;
+
+	pthread_mutex_unlock(&resolver->lock);
+	if (!is_last)
+		return;
+	for (size_t i = 0; i < BUCKETS; i++)
+		while ((name = LIST_FIRST(&resolver->bucket[i])) != NULL) {
+			LIST_REMOVE(name, in_bucket);
+			free(name);
+		}
+	pthread_cond_destroy(&resolver->wake);
+	pthread_mutex_destroy(&resolver->lock);
+	free(resolver);
+}
+
+static void *resolver_thread(void *arg)
+{
+	struct resolver *resolver = arg;
+	struct resolver_name *name;
+
+	pthread_mutex_lock(&resolver->lock);
+	while (!resolver->is_ending) {
+		name = next_name(resolver);
+		if (name != NULL)
+			answer(resolver, name);
+		else
+			pthread_cond_wait(&resolver->wake, &resolver->lock);
+	}
+	unlock_or_free(resolver);
+	return NULL;
+}
+
+/* Signals are other threads' matter. */
+static int start_thread(struct resolver *resolver)
+{
+	pthread_t thread;
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	resolver->users++;
+	r = pthread_create(&thread, NULL, resolver_thread, resolver);
+	if (r == 0)
+		(void)pthread_detach(thread);
+	else
+		resolver->users--;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	resolver->has_thread = r == 0;
+	return -r;
+}
+
+/*** For its owner ***/
+
+struct resolver *resolver_new(void)
+{
+	struct resolver *resolver = calloc(1, sizeof *resolver);
+
+	if (resolver == NULL)
+		return NULL;
+	pthread_mutex_init(&resolver->lock, NULL);
+	pthread_cond_init(&resolver->wake, NULL);
+	TAILQ_INIT(&resolver->unknown);
+	TAILQ_INIT(&resolver->quick);
+	TAILQ_INIT(&resolver->slow);
+	resolver->users = 1;
+	resolver->fd = -1;
+	return resolver;
+}
+
+void resolver_free(struct resolver *resolver)
+{
+	if (resolver == NULL)
+		return;
+	pthread_mutex_lock(&resolver->lock);
+	resolver->is_ending = true;
+	if (resolver->fd >= 0)
+		close(resolver->fd);
+	resolver->fd = -1;
+	pthread_cond_signal(&resolver->wake);
+	unlock_or_free(resolver);
+}
+
+int resolver_fd(struct resolver *resolver)
+{
+	int fd;
+
+	pthread_mutex_lock(&resolver->lock);
+	if (resolver->fd < 0)
+		resolver->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	fd = resolver->fd >= 0 ? resolver->fd : -errno;
+	pthread_mutex_unlock(&resolver->lock);
+	return fd;
+}
+
+void resolver_hear(struct resolver *resolver)
+{
+	eventfd_t n;
+
+	(void)eventfd_read(resolver_fd(resolver), &n);
+}
+
+static struct name_bucket *bucket_of(struct resolver *resolver, const char *host, size_t len)
+{
+	return &resolver->bucket[cr_hash64(host, len) % BUCKETS];
+}
+
+struct resolver_name *resolver_join(struct resolver *resolver, const char *host, int family)
+{
+	struct name_bucket *bucket;
+	struct resolver_name *name;
+	size_t len;
+
+	host = bare_host(host, &len);
+	bucket = bucket_of(resolver, host, len);
+	pthread_mutex_lock(&resolver->lock);
+	LIST_FOREACH(name, bucket, in_bucket)
+	if (name->family == family && strncmp(name->host, host, len) == 0 &&
+	    name->host[len] == '\0')
+		break;
+	if (name == NULL) {
+		name = calloc(1, sizeof *name + len + 1);
+		if (name == NULL)
+			goto unlock;
+		name->family = family;
+		memcpy(name->host, host, len);
+		LIST_INSERT_HEAD(bucket, name, in_bucket);
+	}
+	name->n_users++;
+
+unlock:
+	pthread_mutex_unlock(&resolver->lock);
+	return name;
+}
+
+void resolver_leave(struct resolver *resolver, struct resolver_name *name)
+{
+	if (name == NULL)
+		return;
+	pthread_mutex_lock(&resolver->lock);
+	if (--name->n_users == 0) {
+		LIST_REMOVE(name, in_bucket);
+		unqueue(name);
+		if (!name->is_looked_up) /* else the thread frees it */
+			free(name);
+	}
+	pthread_mutex_unlock(&resolver->lock);
+}
+
+const char *resolver_host(const struct resolver_name *name)
+{
+	return name->host;
+}
+
+bool resolver_has_answer(const struct resolver_name *name)
+{
+	/* pairs with the release in tell() */
+	return atomic_load_explicit(&name->has_answer, memory_order_acquire);
+}
+
+static bool is_due(const struct resolver_name *name, int64_t now_ns)
+{
+	int64_t after_s = name->error == 0 ? RESOLVE_REFRESH_S : RESOLVE_RETRY_S;
+
+	if (name->queue != NULL || name->is_looked_up)
+		return false;
+	if (name->is_doubted)
+		after_s = RESOLVE_DOUBT_S;
+	return !name->was_asked || now_ns - name->asked_ns >= after_s * CLOCK_S;
+}
+
+/* Without a thread nothing is known, and the next one who asks tries again to start it. */
+static void ask_if_due(struct resolver *resolver, struct resolver_name *name, int64_t now_ns)
+{
+	if (is_due(name, now_ns) && (resolver->has_thread || start_thread(resolver) == 0))
+		enqueue(resolver, name, now_ns);
+}
+
+/* Why nothing is known. */
+static void explain(const struct resolver_name *name, char *text, size_t len)
+{
+	switch (name->error) {
+	case EAI_NONAME:
+		(void)snprintf(text, len, "there is no host named %.100s", name->host);
+		break;
+	case EAI_NODATA:
+	case EAI_ADDRFAMILY:
+		(void)snprintf(text, len, "host %.100s has no %saddress", name->host,
+			       name->family == AF_INET6 ? "IPv6 " : "");
+		break;
+	case EAI_AGAIN:
+		(void)snprintf(text, len, "name %.100s cannot be resolved: no name server answers",
+			       name->host);
+		break;
+	case EAI_SYSTEM:
+		(void)snprintf(text, len, "name %.100s cannot be resolved: %s", name->host,
+			       err_words(name->code));
+		break;
+	default:
+		(void)snprintf(text, len, "name %.100s cannot be resolved: %s", name->host,
+			       gai_strerror(name->error));
+		break;
+	}
+}
+
+int resolver_get(struct resolver *resolver, struct resolver_name *name, int64_t now_ns,
+		 struct resolve_list *out, char *text, size_t text_len)
+{
+	int r;
+
+	pthread_mutex_lock(&resolver->lock);
+	ask_if_due(resolver, name, now_ns);
+	*out = name->known;
+	if (name->known.n > 0) {
+		r = 1;
+	} else if (resolver_has_answer(name)) {
+		explain(name, text, text_len);
+		r = -ENOENT;
+	} else {
+		name->is_awaited = true;
+		r = 0;
+	}
+	pthread_mutex_unlock(&resolver->lock);
+	return r;
+}
+
+void resolver_doubt(struct resolver *resolver, struct resolver_name *name, int64_t now_ns)
+{
+	pthread_mutex_lock(&resolver->lock);
+	name->is_doubted = true;
+	ask_if_due(resolver, name, now_ns);
+	pthread_mutex_unlock(&resolver->lock);
+}
