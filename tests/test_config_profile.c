@@ -291,6 +291,8 @@ Test(config_profile, tells_all_mistakes_of_entry_and_profile_at_once_with_their_
 		"- { name: g, plugin: web, profile: jolokia, target: \"${host}\", source: x }\n");
 	expect_with_folder(
 		"c.yaml:4:36: no profile \"jolokya\"; did you mean \"jolokia\"?\n"
+		"c.yaml:7:12: fields are missing: which metric stands where, as in fields: { "
+		"jvm_heap_used_bytes: ... }\n"
 		"HERE/p.yaml:1:1: \"target\" is a key of a collector's entry, not of a profile; "
 		"move it there\n"
 		"HERE/p.yaml:2:1: unknown word \"jsn\"; did you mean \"json\"?\n"

@@ -92,6 +92,18 @@ Test(hostile, truncated_and_foreign_json)
 	}
 }
 
+Test(hostile, json_with_a_nul_is_told_in_words_of_our_own)
+{
+	static const char *const bodies[] = { "{\"n\":\"a\\u0000\"}", "{\"a\\u0000b\":1}",
+					      "[\"\\u0000\"]" };
+
+	for (size_t i = 0; i < COUNT(bodies); i++) {
+		bench_begin(NULL, json);
+		EXPECT_FAILED(bench_read(bodies[i]), CR_REPLY,
+			      "a text holds \\u0000, which no name or figure does");
+	}
+}
+
 /* What the last of them says would be believed, and the first by another reader. */
 Test(hostile, json_that_says_two_things_of_one_key)
 {

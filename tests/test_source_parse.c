@@ -105,6 +105,50 @@ Test(source_parse, says_what_is_missing_or_too_much)
 	expect_faults(bad, COUNT(bad));
 }
 
+/* As many as can be told, whatever the format may be; by the nearest one, if there is one. */
+Test(source_parse, says_all_that_is_wrong_with_a_request_of_an_unknown_format)
+{
+	static const struct bad bad[] = {
+		{ "{ format: jsno, path: status, fields: { busy_threads: 'n', xyzzy: /n } }",
+		  "/format: unknown word \"jsno\"; did you mean \"json\"?\n"
+		  "/fields/busy_threads: selector \"n\", column 1: a JSON pointer begins with /, "
+		  "as in /value/used\n"
+		  "/fields/xyzzy: unknown metric \"xyzzy\"; docs/sources.md lists the metrics, "
+		  "like jvm_heap_used_bytes\n"
+		  "/path: path \"status\" has to begin with \"/\"\n" },
+		{ "{ format: snmp-tabel, path: /x, fields: { busy_threads: /n } }",
+		  "/format: unknown word \"snmp-tabel\"; did you mean \"snmp-table\"?\n"
+		  ": key is missing: which value names the server of a row\n"
+		  "/fields/busy_threads: selector \"/n\", column 1: an OID is written in numbers, "
+		  "as in .1.3.6.1.4.1.2021.4.5.0\n"
+		  "/path: path is for HTTP; remove it from an SNMP source\n" },
+		{ "{ format: yaml, key: a, method: PUT, fields: { busy_threads: { select: n, "
+		  "unit: kib } } }",
+		  "/format: unknown word \"yaml\"; there are json, xml, prometheus, promql, text, "
+		  "snmp-get, snmp-table\n"
+		  "/fields/busy_threads/unit: unit kib is for names that end in _bytes; "
+		  "\"busy_threads\" is counted otherwise\n"
+		  "/method: unknown word \"PUT\"; there are GET, POST\n" },
+		{ "{ path: status, fields: { busy_threads: [] } }",
+		  ": format is missing: json, xml, prometheus, promql, text, snmp-get or "
+		  "snmp-table\n"
+		  "/fields/busy_threads: an empty list; write a selector\n"
+		  "/path: path \"status\" has to begin with \"/\"\n" },
+		{ "{ transport: snmp, format: xyzzy, fields: { busy_threads: 'a{b' } }",
+		  "/format: unknown word \"xyzzy\"; there are json, xml, prometheus, promql, text, "
+		  "snmp-get, snmp-table\n" },
+		{ "{ requests: { a: { format: jsno, path: x, " FIELDS " }, b: { path: y, format: "
+		  "text, fields: { busy_threads: '(' } } } }",
+		  "/requests/a/format: unknown word \"jsno\"; did you mean \"json\"?\n"
+		  "/requests/a/path: path \"x\" has to begin with \"/\"\n"
+		  "/requests/b/fields/busy_threads: selector \"(\", column 1: not an extended "
+		  "regular expression: Unmatched ( or \\(\n"
+		  "/requests/b/path: path \"y\" has to begin with \"/\"\n" },
+	};
+
+	expect_faults(bad, COUNT(bad));
+}
+
 Test(source_parse, says_what_cannot_be_sent)
 {
 	static const struct bad bad[] = {

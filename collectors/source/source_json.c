@@ -331,6 +331,19 @@ static const char *key_before(const char *bytes, size_t end, size_t *len)
 	return bytes + begin + 1;
 }
 
+const char *source_json_words(const json_error_t *where)
+{
+	switch (json_error_code(where)) {
+	case json_error_null_character:
+	case json_error_null_byte_in_key:
+		return "a text holds \\u0000, which no name or figure does";
+	case json_error_null_value:
+		return "it holds a NUL byte";
+	default:
+		return where->text;
+	}
+}
+
 static void fail_load(struct source_reading *reading, const struct source_answer *answer,
 		      const json_error_t *where)
 {
@@ -339,7 +352,7 @@ static void fail_load(struct source_reading *reading, const struct source_answer
 
 	if (json_error_code(where) != json_error_duplicate_key) {
 		source_reading_fail(reading, CR_REPLY, "bad JSON in line %d, column %d: %s",
-				    where->line, where->column, where->text);
+				    where->line, where->column, source_json_words(where));
 		return;
 	}
 	key = key_before(answer->bytes, (size_t)where->position, &len);

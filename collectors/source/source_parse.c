@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "source_internal.h"
+#include "source_json.h"
 
 const char *const source_language_keys[] = {
 	"transport", "scope", "auth",   "help",    "requests",    "method", "path",
@@ -122,7 +123,7 @@ static void check_transport(struct source_parser *parser, const json_t *root)
 	for (size_t i = 0; i < source->n_requests; i++) {
 		const struct source_parts *parts = source->request[i].parts;
 
-		if (parts != NULL && parts->kind != NULL &&
+		if (parts != NULL && parts->kind != NULL && parts->kind->word != NULL &&
 		    is_snmp(source, i) != (source->transport == SOURCE_SNMP)) {
 			source_parser_fault(parser, &at, "transport %s does not bring format %s",
 					    transports[source->transport], parts->kind->word);
@@ -179,7 +180,7 @@ int source_parse(const char *json, struct source **out, source_fault_fn *on_faul
 	if (root == NULL)
 		source_parser_fault(&parser, &root_at,
 				    "the description is not JSON: line %d, column %d: %s",
-				    where.line, where.column, where.text);
+				    where.line, where.column, source_json_words(&where));
 	else
 		read_source(&parser, root);
 	json_decref(root);
