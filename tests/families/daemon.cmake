@@ -50,6 +50,7 @@ scene_test(warnings)
 scene_test(sources)
 scene_test(start)
 scene_test(daemon_errors)
+scene_test(descriptors)
 scene_test(ctl)
 scene_test(collectors200 HEAVY)
 
