@@ -164,6 +164,11 @@ static void poll_go_on(struct poll *poll, const struct cr_round *round, CURLcode
 	http_loop_remove(poll->shard, poll->transfer->easy);
 	if (poll->web->settings.log_answers && code == CURLE_OK)
 		http_transfer_log(poll->transfer, poll->web->host, poll->at);
+	if (http_transfer_renew(poll->transfer, code)) {
+		if (!poll_send(poll))
+			poll_end(poll, round);
+		return;
+	}
 	rc = http_transfer_finish(poll->transfer, code, poll->sample, poll->at);
 	if (rc != -ECONNABORTED && poll->at + 1 < poll->n) {
 		poll->at++;

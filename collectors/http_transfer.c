@@ -14,6 +14,11 @@ enum {
 	BODY_KEPT = 64 * 1024, /* a larger one is not kept for the next answer */
 };
 
+static bool is_by_digest(const struct http_settings *settings)
+{
+	return settings->has_secret && settings->auth == SOURCE_AUTH_DIGEST;
+}
+
 static void drop_body(struct http_transfer *transfer)
 {
 	if (transfer->capacity > BODY_KEPT) {
@@ -196,7 +201,7 @@ void http_transfer_give(struct http_spares *spares, struct http_transfer **trans
 
 	/* libcurl keeps the server's challenge in the handle: another server would refuse the
 	 * answer to it. */
-	if (!given || (given->settings->has_secret && given->settings->auth == SOURCE_AUTH_DIGEST))
+	if (!given || is_by_digest(given->settings))
 		return;
 	*transfer = NULL;
 	if (spares->n >= SPARES_MAX) {
@@ -396,6 +401,28 @@ static int read_answer(const struct http_transfer *transfer, struct source_sampl
 	return answer.status == 401 || answer.status == 403 ? -ECONNABORTED : rc;
 }
 
+bool http_transfer_renew(struct http_transfer *transfer, CURLcode code)
+{
+	long status = 0;
+	CURL *easy;
+
+	if (!transfer->is_proven || code != CURLE_OK)
+		return false;
+	curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (status != 401)
+		return false;
+	transfer->is_proven = false; /* once: with a wrong password it would be an attack */
+	easy = curl_easy_init();
+	if (!easy || set_source(easy, transfer) != CURLE_OK) {
+		curl_easy_cleanup(easy);
+		return false;
+	}
+	curl_easy_cleanup(transfer->easy);
+	transfer->easy = easy;
+	drop_body(transfer);
+	return true;
+}
+
 void http_transfer_log(const struct http_transfer *transfer, const struct cr_host *host,
 		       size_t index)
 {
@@ -420,6 +447,7 @@ int http_transfer_finish(struct http_transfer *transfer, CURLcode code,
 
 	if (code == CURLE_OK) {
 		rc = read_answer(transfer, sample, index);
+		transfer->is_proven = is_by_digest(transfer->settings) && rc != -ECONNABORTED;
 	} else {
 		judge_code(transfer, code, &failure);
 		source_fail(sample, index, failure.why, failure.text);
