@@ -128,7 +128,7 @@ static const char *skip_scheme(const char *target)
 /* Is it one of ours? libcurl is generous: it takes http:///x for a host x, and no port for 80. */
 static int judge_target(const char *target, struct http_failure *failure)
 {
-	struct authority at;
+	struct authority at = { 0 };
 	const char *rest;
 	size_t len;
 	int rc = judge_bytes(target, failure);

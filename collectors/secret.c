@@ -56,6 +56,14 @@ static int judge_file(const struct reading *reading, int fd)
 	return 0;
 }
 
+static struct reading begin(const char *option, const char *path, char *err, size_t err_len)
+{
+	struct reading reading = { .option = option, .path = path, .err_len = err_len };
+
+	reading.err = err;
+	return reading;
+}
+
 /* Returns a descriptor. */
 static int open_file(const struct reading *reading)
 {
@@ -132,7 +140,7 @@ static int take_line(struct secret *secret, const struct reading *reading, const
 
 int secret_check(const char *option, const char *path, char *err, size_t err_len)
 {
-	const struct reading reading = { option, path, err, err_len };
+	const struct reading reading = begin(option, path, err, err_len);
 	const int fd = open_file(&reading);
 
 	if (fd < 0)
@@ -144,7 +152,7 @@ int secret_check(const char *option, const char *path, char *err, size_t err_len
 int secret_read(struct secret *secret, const char *option, const char *path, char *err,
 		size_t err_len)
 {
-	const struct reading reading = { option, path, err, err_len };
+	const struct reading reading = begin(option, path, err, err_len);
 	char buf[SECRET_MAX + 3]; /* a byte too many shows, behind it CR and LF do not count */
 	ssize_t len;
 	int code, fd;

@@ -171,9 +171,10 @@ static int refuse_colons(const struct reading *reading, const char *target, cons
 int snmp_endpoint_read(struct snmp_endpoint *endpoint, const char *target, char *text,
 		       size_t text_len)
 {
-	const struct reading reading = { endpoint, text, text_len };
+	struct reading reading = { .endpoint = endpoint, .text_len = text_len };
 	const char *at, *colon;
 
+	reading.text = text;
 	if (read_bytes(&reading, target) < 0)
 		return -EINVAL;
 	at = read_transport(&reading, target);
