@@ -331,8 +331,8 @@ static int judge_late(const struct http_transfer *transfer, struct http_failure 
 		return http_failure_set(failure, CR_TIMEOUT,
 					"connected, but no answer within %lld ms", ms);
 	return http_failure_set(failure, CR_TIMEOUT,
-				"no complete answer within %lld ms, only %zu bytes", ms,
-				transfer->len);
+				"no complete answer within %lld ms, only %zu byte%s", ms,
+				transfer->len, transfer->len == 1 ? "" : "s");
 }
 
 static int judge_connect(const struct http_transfer *transfer, struct http_failure *failure)

@@ -186,9 +186,13 @@ static int take_answer(int op, netsnmp_session *session, int id, netsnmp_pdu *pd
 	(void)session;
 	if (op != NETSNMP_CALLBACK_OP_RECEIVED_MESSAGE || poll == NULL)
 		return 1;
+	if (pdu->command == SNMP_MSG_REPORT) {
+		poll->verdict = snmp_poll_report(poll, pdu);
+		poll->is_answered = poll->verdict == SNMP_BAD;
+		return 1;
+	}
 	for (unsigned int i = 0; i < poll->tries; i++)
 		is_asked |= poll->id[i] == id;
-	/* What reports say is read from the message itself: net-snmp drops some of them. */
 	if (!is_asked || pdu->command != SNMP_MSG_RESPONSE)
 		return 1;
 	poll->is_answered = true;
@@ -362,6 +366,15 @@ static enum snmp_verdict take_report(struct snmp_agent *agent, int64_t now_ns)
 	return verdict;
 }
 
+/* The message was an answer, but for another context. */
+static void note_context(struct snmp_agent *agent)
+{
+	if (!agent->link.has_context)
+		return;
+	agent->poll->has_other_context = true;
+	memcpy(agent->poll->other_context, agent->link.context, sizeof agent->link.context);
+}
+
 static enum snmp_verdict take_event(struct snmp_agent *agent, netsnmp_large_fd_set *fds,
 				    int64_t now_ns)
 {
@@ -385,6 +398,7 @@ static enum snmp_verdict take_event(struct snmp_agent *agent, netsnmp_large_fd_s
 		return take_report(agent, now_ns);
 	if (!poll->is_answered) {
 		poll->strays++;
+		note_context(agent);
 		return SNMP_PENDING;
 	}
 	poll->is_answered = false;
@@ -402,10 +416,13 @@ enum snmp_verdict snmp_agent_event(struct snmp_agent *agent, netsnmp_large_fd_se
 /*** Time ***/
 
 /* Addresses that are tried after this one if it stays silent. One that has answered before is asked
- * again first: the message may have got lost. */
+ * again: the message may have got lost. Every second poll in vain is one address's alone, each in
+ * turn: it may need all of the time. */
 static unsigned int others(const struct snmp_agent *agent)
 {
-	return agent->poll->is_heard || agent->is_proven ? 0 : snmp_place_left(&agent->place);
+	if (agent->poll->is_heard || agent->is_proven || agent->n_silent % 2 != 0)
+		return 0;
+	return snmp_place_left(&agent->place);
 }
 
 /* When the message is sent once more, or to another address: the time up to the deadline is shared

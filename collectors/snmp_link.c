@@ -2,6 +2,7 @@
 #include "snmp_link.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -142,6 +143,27 @@ static int ignore(int op, netsnmp_session *session, int id, netsnmp_pdu *pdu, vo
 	return 1;
 }
 
+/* net-snmp's hook for a message that has been read, and decrypted: it passes over answers for
+ * another context than the one that was asked for, and says nothing. Returns 1: go on with it. */
+static int look_at_context(netsnmp_session *session, netsnmp_pdu *pdu, int failed)
+{
+	struct snmp_link *link = session->callback_magic;
+
+	const char *context = pdu->contextNameLen > 0 ? pdu->contextName : "";
+
+	if (failed != 0 || pdu->version != SNMP_VERSION_3 || pdu->command != SNMP_MSG_RESPONSE ||
+	    (pdu->contextNameLen == session->contextNameLen &&
+	     strncmp(context, session->contextName, pdu->contextNameLen) == 0))
+		return 1;
+	link->has_context = true;
+	(void)snprintf(link->context, sizeof link->context, "%.*s", (int)pdu->contextNameLen,
+		       context);
+	for (char *at = link->context; *at != '\0'; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+	return 1;
+}
+
 static int open_socket(struct snmp_link *link, bool is_connected)
 {
 	const int type = link->is_stream ? SOCK_STREAM : SOCK_DGRAM;
@@ -179,6 +201,7 @@ static int open_session(struct snmp_link *link)
 	wanted.version = access->version;
 	wanted.retries = 0; /* the plugin sends again by itself */
 	wanted.callback = ignore;
+	wanted.callback_magic = link;
 	if (access->version == SNMP_VERSION_3) {
 		snmp_user_enter(access->user, &link->engine, &wanted);
 	} else {
@@ -186,7 +209,8 @@ static int open_session(struct snmp_link *link)
 		wanted.community = (unsigned char *)(uintptr_t)access->community;
 		wanted.community_len = access->community_len;
 	}
-	link->session = snmp_sess_add(&wanted, transport, NULL, NULL); /* on failure it frees */
+	link->session = snmp_sess_add_ex(&wanted, transport, NULL, NULL, look_at_context, NULL,
+					 NULL, NULL, NULL); /* on failure it frees */
 	explicit_bzero(wanted.securityAuthKey, sizeof wanted.securityAuthKey);
 	explicit_bzero(wanted.securityPrivKey, sizeof wanted.securityPrivKey);
 	if (link->session != NULL)
@@ -325,7 +349,7 @@ int snmp_link_read(struct snmp_link *link, netsnmp_large_fd_set *fds)
 	netsnmp_session *session = snmp_sess_session(link->session);
 	int code;
 
-	link->has_report = false;
+	link->has_report = link->has_context = false;
 	NETSNMP_LARGE_FD_SET(link->fd, fds);
 	code = snmp_sess_read2(link->session, fds);
 	NETSNMP_LARGE_FD_CLR(link->fd, fds);

@@ -18,6 +18,8 @@
 #include "snmp_report.h"
 #include "snmp_user.h"
 
+#define SNMP_CONTEXT_SHOWN 64 /* letters of a context that an agent names */
+
 #define SNMP_LINK_IDS 8 /* ids of the newest messages, to know reports by */
 
 struct snmp_link {
@@ -32,6 +34,8 @@ struct snmp_link {
 	unsigned int n_ids;
 	bool has_report; /* the newest message was one, about a message of this link */
 	struct snmp_report report;
+	bool has_context; /* the newest message was an answer for another context: */
+	char context[SNMP_CONTEXT_SHOWN];
 };
 
 /** Who may read from an agent, and how answers are taken. */
@@ -84,7 +88,7 @@ long snmp_link_send(struct snmp_link *link, netsnmp_pdu *pdu, int64_t timeout_ns
 
 /**
  * Take one message that has arrived; calls the callback of the request that it answers, and sets
- * has_report. fds: scratch space. Returns 0, -EBADMSG (no such SNMP, or
+ * has_report and has_context. fds: scratch space. Returns 0, -EBADMSG (no such SNMP, or
  * another community), -EAGAIN (nothing there), or
  * the socket's error; -ECONNRESET: the connection has ended, and the link is to be closed. [own]
  */

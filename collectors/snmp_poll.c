@@ -71,6 +71,7 @@ enum snmp_verdict snmp_poll_start(struct snmp_poll *poll, struct cr_target *targ
 	poll->is_discovering = poll->has_discovered = false;
 	poll->n_late = 0;
 	poll->is_resumed = poll->is_answered = poll->is_heard = false;
+	poll->has_other_context = false;
 	poll->request = poll->n_good = 0;
 	poll->sample = source_sample_new(poll->source);
 	if (poll->sample == NULL)
@@ -80,6 +81,22 @@ enum snmp_verdict snmp_poll_start(struct snmp_poll *poll, struct cr_target *targ
 				      "this source is about one server: write a target with "
 				      "variables, such as udp:${host}:161");
 	return start_request(poll);
+}
+
+/* Nothing was found: version 3 has one more place to look for it. */
+static void add_context_hint(struct snmp_poll *poll)
+{
+	const struct snmp_user *user = poll->access->user;
+	const size_t len = strlen(poll->text);
+
+	if (user == NULL || poll->why != CR_ABSENT || poll->sample->n_found > 0)
+		return;
+	if (user->context[0] != '\0')
+		(void)snprintf(poll->text + len, sizeof poll->text - len,
+			       "; or is \"%.60s\" the wrong context?", user->context);
+	else
+		(void)snprintf(poll->text + len, sizeof poll->text - len,
+			       "; or does it want a context?");
 }
 
 /* The request under way is over; the sample knows how it went. */
@@ -93,6 +110,7 @@ static enum snmp_verdict next_request(struct snmp_poll *poll)
 		return SNMP_GOOD;
 	poll->why = poll->sample->why;
 	(void)snprintf(poll->text, sizeof poll->text, "%s", poll->sample->text);
+	add_context_hint(poll);
 	return SNMP_BAD;
 }
 
@@ -221,9 +239,52 @@ enum snmp_verdict snmp_poll_complain(struct snmp_poll *poll, const struct snmp_r
 			      "backwards, it is learned anew");
 }
 
+enum snmp_verdict snmp_poll_report(struct snmp_poll *poll, const netsnmp_pdu *pdu)
+{
+	static const oid unknown_contexts[] = { 1, 3, 6, 1, 6, 3, 12, 1, 5 };
+	const netsnmp_variable_list *about = pdu->variables;
+	const char *context = poll->access->user->context;
+
+	if (about == NULL || about->name_length < OID_LENGTH(unknown_contexts) ||
+	    memcmp(about->name, unknown_contexts, sizeof unknown_contexts) != 0)
+		return SNMP_PENDING;
+	return snmp_poll_fail(poll, CR_ABSENT,
+			      context[0] != '\0'
+				      ? "the agent has no context \"%.60s\": correct context"
+				      : "the agent wants a context%s: set context",
+			      context);
+}
+
+/* Its answers are about something else than was asked for. */
+static enum snmp_verdict give_up_context(struct snmp_poll *poll)
+{
+	const char *context = poll->access->user->context;
+	char asked[80];
+
+	(void)snprintf(asked, sizeof asked, context[0] != '\0' ? "for \"%.60s\"" : "without one",
+		       context);
+	return snmp_poll_fail(poll, CR_REPLY,
+			      "the agent answers for context \"%s\" when it is asked %s: "
+			      "set context to one that it has",
+			      poll->other_context, asked);
+}
+
+/* Agents keep silent when they are asked about a context that they do not have. */
+static const char *context_hint(const struct snmp_user *user, char *text, size_t len)
+{
+	text[0] = '\0';
+	if (user->context[0] != '\0')
+		(void)snprintf(text, len, ", or it has no context \"%.60s\" (option context)",
+			       user->context);
+	return text;
+}
+
 static enum snmp_verdict give_up_user(struct snmp_poll *poll, long long ms)
 {
 	const struct snmp_user *user = poll->access->user;
+	char hint[112];
+
+	(void)context_hint(user, hint, sizeof hint);
 
 	if (poll->is_discovering)
 		return snmp_poll_fail(poll, CR_TIMEOUT,
@@ -235,15 +296,15 @@ static enum snmp_verdict give_up_user(struct snmp_poll *poll, long long ms)
 				      "the agent is there, but does not answer what user %s "
 				      "encrypts: wrong priv_password_file, or priv_protocol is "
 				      "another than in the agent%s",
-				      user->name,
-				      user->context[0] != '\0' ? ", or no such context" : "");
+				      user->name, hint);
 	if (poll->has_discovered)
 		return snmp_poll_fail(poll, CR_TIMEOUT,
-				      "the agent is there, but does not answer user %s in %lld ms",
-				      user->name, ms);
+				      "the agent is there, but does not answer user %s in %lld ms: "
+				      "busy%s",
+				      user->name, ms, hint);
 	return snmp_poll_fail(
-		poll, CR_TIMEOUT, "no answer to user %s in %lld ms: agent down, or firewall%s",
-		user->name, ms, poll->access->engine.len > 0 ? ", or wrong engine_id" : "");
+		poll, CR_TIMEOUT, "no answer to user %s in %lld ms: agent down, or firewall%s%s",
+		user->name, ms, poll->access->engine.len > 0 ? ", or wrong engine_id" : "", hint);
 }
 
 enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, bool is_proven)
@@ -258,11 +319,15 @@ enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, 
 	/* One is how a clock is learned. */
 	if (poll->n_late > (is_proven ? 0 : 1))
 		return snmp_poll_complain(poll, &late);
+	if (poll->has_other_context)
+		return give_up_context(poll);
 	if (poll->strays > 0)
 		return snmp_poll_fail(poll, CR_TIMEOUT,
-				      "no valid answer in %lld ms, but %u messages that are none: "
+				      "no valid answer in %lld ms, but %u %s: "
 				      "is SNMP v%s spoken there?",
 				      ms, poll->strays,
+				      poll->strays == 1 ? "message that is none"
+							: "messages that are none",
 				      poll->access->version == SNMP_VERSION_3   ? "3"
 				      : poll->access->version == SNMP_VERSION_1 ? "1"
 										: "2c");

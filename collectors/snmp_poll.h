@@ -35,7 +35,9 @@ struct snmp_poll {
 	bool has_discovered; /* has been told it, in this poll */
 	unsigned int n_late; /* complaints of the agent about our idea of its clock */
 	bool is_resumed;     /* the engine has been asked for again, in this poll */
-	bool is_heard;       /* somebody has said something to the point */
+	char other_context[SNMP_CONTEXT_SHOWN]; /* version 3: whom answers were about instead */
+	bool has_other_context;
+	bool is_heard; /* somebody has said something to the point */
 
 	size_t request;        /* of the source, being asked */
 	size_t n_good;         /* requests that have been answered well */
@@ -68,6 +70,11 @@ enum snmp_verdict snmp_poll_answer(struct snmp_poll *poll, const netsnmp_pdu *pd
 
 /** Take a report of version 3 that ends the poll. [own] */
 enum snmp_verdict snmp_poll_complain(struct snmp_poll *poll, const struct snmp_report *report);
+
+/** The same for one that had to be decrypted: SNMP_PENDING if it is about nothing that is known.
+ * [own]
+ */
+enum snmp_verdict snmp_poll_report(struct snmp_poll *poll, const netsnmp_pdu *pdu);
 
 /** What has not been answered yet never will be. Returns SNMP_BAD. [own] */
 enum snmp_verdict snmp_poll_fail(struct snmp_poll *poll, enum cr_why why, const char *fmt, ...)

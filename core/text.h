@@ -28,6 +28,12 @@ const char *text_nearest(const char *text, const char *const *words);
 /** Index of text in words[] (NULL-terminated), or -1. [any] */
 int text_index(const char *text, const char *const *words);
 
+/** What "server" needs at its end when there are n of them: "s", or "" for one. [any] */
+static inline const char *text_s(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /** "a, b, c" of words[] (NULL-terminated), cut to fit. [any] */
 void text_join(char *buf, size_t len, const char *const *words);
 

@@ -14,6 +14,7 @@
 #include "option.h"
 #include "probe.h"
 #include "ranker.h"
+#include "text.h"
 
 #define DEFAULT_RUN_DIR   "/run/callrouter"
 #define DEFAULT_STATE_DIR "/var/lib/callrouter"
@@ -220,9 +221,11 @@ static int check_config(const struct command_line *line)
 	if (failed == 0 && line->probe.source != NULL)
 		failed = probe(config, &catalogue, &line->probe);
 	else if (failed == 0)
-		(void)printf("%s: good: %zu servers, %zu collectors, %zu services\n",
-			     line->options.config_path, config->n_servers, config->n_sources,
-			     config->n_services);
+		(void)printf("%s: good: %zu server%s, %zu collector%s, %zu service%s\n",
+			     line->options.config_path, config->n_servers,
+			     text_s(config->n_servers), config->n_sources,
+			     text_s(config->n_sources), config->n_services,
+			     text_s(config->n_services));
 	else if (report.text != NULL)
 		(void)fputs(report.text, stderr);
 	free(report.text);

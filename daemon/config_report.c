@@ -141,8 +141,9 @@ static int print(FILE *stream, const struct config_reader *reader)
 						 mistake->column, mistake->text);
 	}
 	if (r >= 0 && reader->n_unlisted > 0)
-		r = fprintf(stream, "%s: %zu more mistakes are not listed; correct these first\n",
-			    reader->path, reader->n_unlisted);
+		r = fprintf(stream, "%s: %zu more mistake%s not listed; correct these first\n",
+			    reader->path, reader->n_unlisted,
+			    reader->n_unlisted == 1 ? " is" : "s are");
 	return r < 0 ? r : 0;
 }
 

@@ -229,7 +229,8 @@ static int tally_print(const struct tally *tally, const struct question *q)
 	struct ctl_table *table = ctl_table_new(columns, sizeof columns / sizeof *columns);
 	int r;
 
-	(void)printf("%s: %lld calls", q->service, (long long)q->count);
+	(void)printf("%s: %lld call%s", q->service, (long long)q->count,
+		     text_s((uint64_t)q->count));
 	for (unsigned i = 0; i < CR_DECIDED_COUNT; i++)
 		if (tally->decided[i] > 0)
 			(void)printf(", %s %lld", who((enum cr_decided)i),

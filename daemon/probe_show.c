@@ -31,13 +31,14 @@ void probe_show_answer(const struct probe_page *page, size_t request, const char
 							   : "all requests");
 	if (status != 0)
 		(void)fprintf(page->out, "HTTP status %ld, ", status);
-	(void)fprintf(page->out, "%zu bytes\n", len);
+	(void)fprintf(page->out, "%zu byte%s\n", len, text_s(len));
 	for (size_t i = 0; i < shown; i++)
 		print_byte(page->out, (unsigned char)body[i]);
 	if (shown > 0 && body[shown - 1] != '\n')
 		(void)fputc('\n', page->out);
 	if (shown < len)
-		(void)fprintf(page->out, "... %zu more bytes; --raw shows them\n", len - shown);
+		(void)fprintf(page->out, "... %zu more byte%s; --raw shows all\n", len - shown,
+			      text_s(len - shown));
 }
 
 /*** Figures ***/
@@ -173,8 +174,8 @@ void probe_show_sample(const struct probe_page *page, const struct source_sample
 		print_row(page, &sample->row[i]);
 	print_notes(page, sample);
 	if (rc == 0)
-		(void)fprintf(page->out, "\ngood: %zu figures, %zu rows\n", sample->n_found,
-			      sample->n_rows);
+		(void)fprintf(page->out, "\ngood: %zu figure%s, %zu row%s\n", sample->n_found,
+			      text_s(sample->n_found), sample->n_rows, text_s(sample->n_rows));
 	else
 		(void)fprintf(page->out, "\nfailed: %s: %s\n", words_why(sample->why),
 			      sample->text);
@@ -199,7 +200,8 @@ void probe_show_values(const struct probe_page *page, const struct probe_poll *p
 				    value->reject[0] != '\0' ? value->reject : "put");
 	}
 	if (poll->why == 0)
-		(void)fprintf(page->out, "\ngood: %zu figures\n", poll->n_values);
+		(void)fprintf(page->out, "\ngood: %zu figure%s\n", poll->n_values,
+			      text_s(poll->n_values));
 	else
 		(void)fprintf(page->out, "\nfailed: %s\n", poll->text);
 }

@@ -94,7 +94,7 @@ static int trial_judge(struct trial_view *t, const char *function, int got, stru
 	if (got == CR_DEFAULT || got == CR_REFUSE || got < 0)
 		return 0;
 	if ((size_t)got > t->n)
-		return err_set(err, -EINVAL, "%s returned %d servers where %zu were offered",
+		return err_set(err, -EINVAL, "%s returned %d servers of %zu that were offered",
 			       function, got, t->n);
 	switch (view_check_order(t->order, (size_t)got, t->view->n, t->usable, t->seen,
 				 ++t->stamp)) {
@@ -266,8 +266,8 @@ static int trial_on_made_up(const struct trial *trial, const void **made, struct
 		failed = trial_on(&made_up, fake, image_services(fake), made, err);
 		free(fake);
 		if (failed < 0)
-			return err_prefix(err, "on a made-up service of %u servers",
-					  trial_cases[i].n);
+			return err_prefix(err, "on a made-up service of %u server%s",
+					  trial_cases[i].n, text_s(trial_cases[i].n));
 	}
 	return 0;
 }

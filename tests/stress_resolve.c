@@ -8,7 +8,7 @@
 #include "lab/fake_names.h"
 #include "resolve.h"
 
-#define RUN_NS  (2 * CLOCK_S)
+#define RUN_NS  (3 * CLOCK_S)
 #define THREADS 3
 #define NAMES   12
 
@@ -76,8 +76,12 @@ static void *change(void *arg)
 		snprintf(host, sizeof host, "n%u.test", i % NAMES);
 		snprintf(address, sizeof address, "10.0.%u.%u", i % 200, i % NAMES);
 		fake_names_set(host, i % 5 == 0 ? NULL : address);
+		/* One hangs for so long that another thread is started. */
+		if (i % 1000 == 100 || i % 1000 == 800)
+			fake_names_hold("n3.test", i % 1000 == 100);
 		poll(NULL, 0, 1);
 	}
+	fake_names_hold("n3.test", false);
 	return NULL;
 }
 

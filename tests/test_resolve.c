@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 
 #include <criterion/criterion.h>
 
@@ -156,6 +157,9 @@ Test(resolve, each_kind_of_failure_has_its_own_sentence)
 	six = resolver_join(resolver, "four.test", AF_INET6);
 	cr_expect_eq(await(six), -ENOENT);
 	cr_expect_str_eq(text, "host four.test has no IPv6 address");
+	fake_names_set("nowhere.test", "");
+	cr_expect_eq(await(join("nowhere.test")), -ENOENT);
+	cr_expect_str_eq(text, "host nowhere.test has no address that this machine can use");
 	fake_names_fail(true);
 	cr_expect_eq(await(join("other.test")), -ENOENT);
 	cr_expect_str_eq(text, "name other.test cannot be resolved: no name server answers");
@@ -281,6 +285,58 @@ Test(resolve, names_that_nobody_knows_come_first_and_bad_ones_last)
 	fake_names_hold("good.test", false);
 	cr_expect_eq(fake_names_await("bad.test", 2), 2);
 	fake_names_hold("bad.test", false);
+}
+
+Test(resolve, lookups_that_hang_do_not_hold_up_the_others)
+{
+	struct resolver_name *hanging[RESOLVE_THREADS - 1];
+	char host[32];
+
+	for (int i = 0; i < RESOLVE_THREADS - 1; i++) {
+		snprintf(host, sizeof host, "h%d.test", i);
+		fake_names_hold(host, true);
+		hanging[i] = join(host);
+		cr_assert_eq(get(hanging[i]), 0);
+	}
+	fake_names_set("a.test", "10.0.0.1");
+	while (get(join("a.test")) == 0)
+		poll(NULL, 0, 5);
+	cr_expect_eq(list.n, 1);
+	cr_expect_eq(fake_names_await_held(0), RESOLVE_THREADS - 1);
+	cr_expect_eq(get(hanging[0]), 0);
+	for (int i = 0; i < RESOLVE_THREADS - 1; i++)
+		fake_names_hold(resolver_host(hanging[i]), false);
+	for (int i = 0; i < RESOLVE_THREADS - 1; i++)
+		cr_expect_eq(await(hanging[i]), -ENOENT);
+}
+
+/* What is known to be slow has half of the threads at most. */
+Test(resolve, slow_names_never_have_all_threads)
+{
+	struct resolver_name *name[RESOLVE_THREADS + 1];
+	const int64_t until_ns = clock_now_ns() + 3 * CLOCK_S;
+	char host[32];
+
+	for (int i = 0; i <= RESOLVE_THREADS; i++) {
+		snprintf(host, sizeof host, "n%d.test", i);
+		name[i] = join(host);
+		cr_assert_eq(await(name[i]), -ENOENT);
+		fake_names_hold(host, true);
+	}
+	now_ns += RESOLVE_RETRY_S * CLOCK_S;
+	while (clock_now_ns() < until_ns) {
+		struct resolver_name *fresh;
+
+		for (int i = 0; i <= RESOLVE_THREADS; i++)
+			(void)get(name[i]);
+		fresh = join("fresh.test");
+		while (get(fresh) == 0)
+			poll(NULL, 0, 5);
+		resolver_leave(resolver, fresh);
+		cr_assert_leq(fake_names_await_held(0), RESOLVE_THREADS / 2 + 1);
+	}
+	for (int i = 0; i <= RESOLVE_THREADS; i++)
+		fake_names_hold(resolver_host(name[i]), false);
 }
 
 /*** Waiting for nothing ***/

@@ -392,3 +392,62 @@ Test(snmp_v3, refuses_version_1_for_64_bit_counters)
 	cr_assert_not_null(err);
 	cr_assert_not_null(strstr(err, "version 1 has no 64-bit counters"), "%s", err);
 }
+
+/*** Contexts ***/
+
+Test(snmp_v3, says_what_to_do_about_a_context_that_the_agent_does_not_have)
+{
+	const char *more[] = { "context=mydomain@ms1", NULL };
+
+	setup_user(more);
+	expect_good();
+	fake_snmp_mode(fake, FAKE_NO_CONTEXT, 0);
+	expect_bad(LONG_MS, CR_ABSENT,
+		   "the agent has no context \"mydomain@ms1\": correct context");
+	fake_snmp_mode(fake, FAKE_OTHER_CONTEXT, 0);
+	expect_bad(
+		SHORT_MS, CR_REPLY,
+		"answers for context \"other\" when it is asked for \"mydomain@ms1\": set context "
+		"to one that it has");
+	fake_snmp_mode(fake, FAKE_NORMAL, 0);
+	expect_good();
+}
+
+Test(snmp_v3, says_what_to_do_about_a_context_that_is_missing)
+{
+	setup_user(NULL);
+	fake_snmp_mode(fake, FAKE_NO_CONTEXT, 0);
+	expect_bad(LONG_MS, CR_ABSENT, "the agent wants a context: set context");
+	fake_snmp_mode(fake, FAKE_OTHER_CONTEXT, 0);
+	expect_bad(SHORT_MS, CR_REPLY, "when it is asked without one: set context to one");
+}
+
+/* As snmpd does. */
+Test(snmp_v3, thinks_of_the_context_when_an_agent_is_silent)
+{
+	const char *more[] = { "context=ms1", NULL };
+	const char *encrypted[] = { "context=ms1", "auth_protocol=sha-256",
+				    auth_setting,  "priv_protocol=aes",
+				    priv_setting,  NULL };
+
+	setup_user(more);
+	fake_snmp_mode(fake, FAKE_MUTE_USER, 0);
+	expect_bad(SHORT_MS, CR_TIMEOUT,
+		   "does not answer user poller in 200 ms: busy, or it has no context \"ms1\" "
+		   "(option context)");
+	collector_host_close(host);
+	setup_user(encrypted);
+	expect_bad(SHORT_MS, CR_AUTH, "or it has no context \"ms1\" (option context)");
+}
+
+Test(snmp_v3, thinks_of_the_context_where_nothing_is_found)
+{
+	const char *more[] = { "context=ms1", NULL };
+
+	fake = fake_snmp_new(FAKE_NORMAL); /* it has nothing */
+	setup_user(more);
+	expect_bad(LONG_MS, CR_ABSENT, "or is \"ms1\" the wrong context?");
+	collector_host_close(host);
+	setup_user(NULL);
+	expect_bad(LONG_MS, CR_ABSENT, "or does it want a context?");
+}

@@ -106,7 +106,7 @@ Test(truth, fails_for_null_and_for_nothing)
 		      "no figure");
 	bench_begin("jolokia", NULL);
 	EXPECT_FAILED(bench_read("{\"status\":200,\"value\":{\"committed\":2}}"), CR_ABSENT,
-		      "partial: jvm_heap_used_bytes: nothing at /value/used");
+		      "jvm_heap_used_bytes: nothing at /value/used");
 	cr_expect(bench_sample->is_partial);
 	cr_expect_eq(bench_value("", "jvm_heap_size_bytes"), 2);
 }

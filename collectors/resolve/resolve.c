@@ -1,4 +1,5 @@
-/* resolve.c - one thread that asks getaddrinfo(), and what it has learnt. */
+/* resolve.c - a thread that asks getaddrinfo(), more of them while lookups hang, and what they have
+ * learnt. */
 #include "resolve.h"
 
 #include <arpa/inet.h>
@@ -19,9 +20,10 @@
 #include "clock.h"
 #include "err.h"
 
-#define BUCKETS 4096u
-#define SLOW_NS CLOCK_S /* a lookup that took longer comes last the next time, */
-#define LAST    100     /* but not after more than so many others */
+#define BUCKETS      4096u
+#define SLOW_NS      (500 * CLOCK_MS) /* a lookup that took longer comes last the next time, */
+#define LAST         100              /* but not after more than so many others */
+#define SLOW_AT_ONCE (RESOLVE_THREADS / 2)
 
 TAILQ_HEAD(name_queue, resolver_name);
 
@@ -48,12 +50,15 @@ struct resolver {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct name_bucket bucket[BUCKETS]; /* by hash */
-	/* What the thread is to do, in this order: names that nobody knows yet; those that were
+	/* What the threads are to do, in this order: names that nobody knows yet; those that were
 	 * quick the last time; those that were slow or not found. */
 	struct name_queue unknown, quick, slow;
 	unsigned n_others; /* lookups since the last one of a slow name */
-	unsigned users;    /* its owner, and the thread while it runs */
-	bool has_thread, is_ending;
+	unsigned n_slow;   /* lookups of slow names that are going on */
+	unsigned n_threads;
+	int64_t moved_ns; /* when a lookup last began or ended */
+	unsigned users;   /* its owner, and the threads while they run */
+	bool is_ending;
 	int fd; /* -1: nobody wants it */
 };
 
@@ -157,7 +162,7 @@ int resolve_numeric(const char *host, int family, union resolve_address *out)
 	return 0;
 }
 
-/*** The thread. All of it under the lock, but for the lookup itself. ***/
+/*** The threads. All of it under the lock, but for the lookup itself. ***/
 
 static void unqueue(struct resolver_name *name)
 {
@@ -183,7 +188,7 @@ static struct resolver_name *next_name(const struct resolver *resolver)
 {
 	if (!TAILQ_EMPTY(&resolver->unknown))
 		return TAILQ_FIRST(&resolver->unknown);
-	if (TAILQ_EMPTY(&resolver->slow) ||
+	if (TAILQ_EMPTY(&resolver->slow) || resolver->n_slow >= SLOW_AT_ONCE ||
 	    (!TAILQ_EMPTY(&resolver->quick) && resolver->n_others < LAST))
 		return TAILQ_FIRST(&resolver->quick);
 	return TAILQ_FIRST(&resolver->slow);
@@ -202,25 +207,29 @@ static void answer(struct resolver *resolver, struct resolver_name *name)
 {
 	/* A family that was asked for is looked for even if this machine has no other address. */
 	const int flags = name->family == AF_UNSPEC ? AI_ADDRCONFIG : 0;
+	const bool was_slow = name->queue == &resolver->slow;
+	const int64_t begun_ns = clock_now_ns();
 	struct resolve_list found;
-	int64_t begun_ns;
 	int r, code;
 
-	resolver->n_others = name->queue == &resolver->slow ? 0 : resolver->n_others + 1;
+	resolver->n_others = was_slow ? 0 : resolver->n_others + 1;
+	resolver->n_slow += was_slow;
+	resolver->moved_ns = begun_ns;
 	unqueue(name);
 	name->is_looked_up = true;
 	name->is_doubted = false;
 	pthread_mutex_unlock(&resolver->lock);
-	begun_ns = clock_now_ns();
 	r = look_up(name->host, name->family, flags, &found);
 	code = errno;
 	pthread_mutex_lock(&resolver->lock);
+	resolver->n_slow -= was_slow;
+	resolver->moved_ns = clock_now_ns();
 	name->is_looked_up = false;
 	if (name->n_users == 0) {
 		free(name);
 		return;
 	}
-	name->is_slow = r != 0 || clock_now_ns() - begun_ns > SLOW_NS;
+	name->is_slow = r != 0 || resolver->moved_ns - begun_ns > SLOW_NS;
 	name->error = r;
 	name->code = code;
 	if (r == 0)
@@ -256,9 +265,12 @@ static void *resolver_thread(void *arg)
 		name = next_name(resolver);
 		if (name != NULL)
 			answer(resolver, name);
-		else
+		else if (resolver->n_threads == 1)
 			pthread_cond_wait(&resolver->wake, &resolver->lock);
+		else
+			break; /* it was there to help out */
 	}
+	resolver->n_threads--;
 	unlock_or_free(resolver);
 	return NULL;
 }
@@ -273,13 +285,14 @@ static int start_thread(struct resolver *resolver)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	resolver->users++;
+	resolver->n_threads++;
+	resolver->moved_ns = clock_now_ns();
 	r = pthread_create(&thread, NULL, resolver_thread, resolver);
-	if (r == 0)
-		(void)pthread_detach(thread);
-	else
-		resolver->users--;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	resolver->has_thread = r == 0;
+	if (r == 0)
+		return pthread_detach(thread);
+	resolver->users--;
+	resolver->n_threads--;
 	return -r;
 }
 
@@ -310,7 +323,7 @@ void resolver_free(struct resolver *resolver)
 	if (resolver->fd >= 0)
 		close(resolver->fd);
 	resolver->fd = -1;
-	pthread_cond_signal(&resolver->wake);
+	pthread_cond_broadcast(&resolver->wake);
 	unlock_or_free(resolver);
 }
 
@@ -338,6 +351,18 @@ static struct name_bucket *bucket_of(struct resolver *resolver, const char *host
 	return &resolver->bucket[cr_hash64(host, len) % BUCKETS];
 }
 
+static struct resolver_name *find(const struct name_bucket *bucket, const char *host, size_t len,
+				  int family)
+{
+	struct resolver_name *name;
+
+	LIST_FOREACH(name, bucket, in_bucket)
+	if (name->family == family && strncmp(name->host, host, len) == 0 &&
+	    name->host[len] == '\0')
+		return name;
+	return NULL;
+}
+
 struct resolver_name *resolver_join(struct resolver *resolver, const char *host, int family)
 {
 	struct name_bucket *bucket;
@@ -347,10 +372,7 @@ struct resolver_name *resolver_join(struct resolver *resolver, const char *host,
 	host = bare_host(host, &len);
 	bucket = bucket_of(resolver, host, len);
 	pthread_mutex_lock(&resolver->lock);
-	LIST_FOREACH(name, bucket, in_bucket)
-	if (name->family == family && strncmp(name->host, host, len) == 0 &&
-	    name->host[len] == '\0')
-		break;
+	name = find(bucket, host, len, family);
 	if (name == NULL) {
 		name = calloc(1, sizeof *name + len + 1);
 		if (name == NULL)
@@ -402,11 +424,21 @@ static bool is_due(const struct resolver_name *name, int64_t now_ns)
 	return !name->was_asked || now_ns - name->asked_ns >= after_s * CLOCK_S;
 }
 
+/* Names wait, and all threads hang. */
+static bool is_stuck(const struct resolver *resolver)
+{
+	return (!TAILQ_EMPTY(&resolver->unknown) || !TAILQ_EMPTY(&resolver->quick)) &&
+	       resolver->n_threads < RESOLVE_THREADS &&
+	       clock_now_ns() - resolver->moved_ns > SLOW_NS;
+}
+
 /* Without a thread nothing is known, and the next one who asks tries again to start it. */
 static void ask_if_due(struct resolver *resolver, struct resolver_name *name, int64_t now_ns)
 {
-	if (is_due(name, now_ns) && (resolver->has_thread || start_thread(resolver) == 0))
+	if (is_due(name, now_ns) && (resolver->n_threads > 0 || start_thread(resolver) == 0))
 		enqueue(resolver, name, now_ns);
+	if (is_stuck(resolver))
+		(void)start_thread(resolver); /* or the names wait longer */
 }
 
 /* Why nothing is known. */
@@ -418,8 +450,11 @@ static void explain(const struct resolver_name *name, char *text, size_t len)
 		break;
 	case EAI_NODATA:
 	case EAI_ADDRFAMILY:
-		(void)snprintf(text, len, "host %.100s has no %saddress", name->host,
-			       name->family == AF_INET6 ? "IPv6 " : "");
+		(void)snprintf(text, len,
+			       name->family == AF_INET6
+				       ? "host %.100s has no IPv6 address"
+				       : "host %.100s has no address that this machine can use",
+			       name->host);
 		break;
 	case EAI_AGAIN:
 		(void)snprintf(text, len, "name %.100s cannot be resolved: no name server answers",

@@ -1,6 +1,7 @@
 /*
  * resolve.h - addresses of host names, looked up by a thread of their own: a name server that does
- * not answer holds up nobody. For the SNMP collector and for the daemon's checks.
+ * not answer holds up nobody, and while lookups hang further threads take the others. For the SNMP
+ *collector and for the daemon's checks.
  *
  *	name = resolver_join(resolver, "db1.example", AF_UNSPEC);
  *	r = resolver_get(resolver, name, now_ns, &list, text, sizeof text);
@@ -20,6 +21,7 @@
 #define RESOLVE_REFRESH_S 30 /* a name that is asked for is looked up again after that, */
 #define RESOLVE_RETRY_S   10 /* after that if it was not found, */
 #define RESOLVE_DOUBT_S   2  /* and after that if its address does not work */
+#define RESOLVE_THREADS   8  /* at most; one while no lookup hangs */
 
 /** One address and port, of IPv4 or IPv6; family AF_UNSPEC: none. */
 union resolve_address {
@@ -55,7 +57,7 @@ void resolve_show(const union resolve_address *address, char *text, size_t len);
 /** NULL: no memory. The thread is started when the first name is asked for. [any] */
 struct resolver *resolver_new(void);
 
-/** No name is used any more. Waits for no lookup: the thread frees what is left. NULL is fine.
+/** No name is used any more. Waits for no lookup: the last thread frees what is left. NULL is fine.
  * [any] */
 void resolver_free(struct resolver *resolver);
 

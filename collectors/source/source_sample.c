@@ -262,7 +262,8 @@ static int judge_server(struct source_sample *sample)
 		if (is_optional)
 			continue;
 		sample->is_partial = sample->n_found > 0;
-		return fail(sample, note->why, "%s%s", sample->is_partial ? "partial: " : "",
+		return fail(sample, note->why, "%s%s",
+			    sample->is_partial && source->n_requests > 1 ? "partial: " : "",
 			    note->text);
 	}
 	if (sample->n_found == 0)

@@ -119,11 +119,15 @@ static int read_v3(const uint8_t *p, const uint8_t *end, struct ber_request *req
 	request->user[len > 0 ? len : 0] = '\0';
 	if (read_text(&p, end, text, sizeof text) < 0 || read_text(&p, end, text, sizeof text) < 0)
 		return -1;
+	request->context[0] = '\0';
 	if ((request->flags & 2) != 0)
 		return 0;
-	if (enter(&p, end, &tag) < 0 || read_text(&p, end, text, sizeof text) < 0 ||
-	    read_text(&p, end, text, sizeof text) < 0)
+	if (enter(&p, end, &tag) < 0 || read_text(&p, end, text, sizeof text) < 0)
 		return -1;
+	len = read_text(&p, end, request->context, sizeof request->context - 1);
+	if (len < 0)
+		return -1;
+	request->context[len] = '\0';
 	return read_pdu(p, end, request);
 }
 
@@ -241,7 +245,7 @@ static void put_v3(struct ber_writer *w, const struct ber_request *request,
 {
 	size_t end;
 
-	put_bytes(w, "", 0);
+	put_bytes(w, answer->context, strlen(answer->context));
 	put_bytes(w, answer->engine, answer->engine_len);
 	put_head(w, TAG_SEQUENCE, BER_MAX);
 	end = w->at;

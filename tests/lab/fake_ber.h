@@ -39,7 +39,8 @@ struct ber_request {
 	uint8_t flags;
 	uint8_t engine[32];
 	size_t engine_len;
-	char user[33]; /* to here; if it is encrypted nothing else is set */
+	char user[33];    /* if it is encrypted nothing else is set */
+	char context[65]; /* to here */
 	uint8_t tag;
 	int64_t id, a, b; /* GETBULK: non-repeaters, max-repetitions */
 	struct ber_name name[BER_BINDS_MAX];
@@ -66,6 +67,7 @@ struct ber_answer {
 	const uint8_t *engine; /* v3: [engine_len], and how often and how long it has run */
 	size_t engine_len;
 	int64_t boots, time;
+	const char *context;
 };
 
 /** Take a message apart. Returns 0, or -1: it is none, or not of the community "public". */

@@ -1,7 +1,7 @@
 /*
  * fake_names.h - a name server of the test: getaddrinfo() in place of the C library's, for this
  * whole program. It knows names that end in ".test"; everything else is the C library's, and counts
- * as a lookup unless it is an address.
+ * as a lookup unless it is an address. Every name that ends in ".many.test" is at 127.0.0.1.
  */
 #ifndef CR_TESTS_FAKE_NAMES_H
 #define CR_TESTS_FAKE_NAMES_H

@@ -19,6 +19,7 @@
 #define ERROR_GENERAL  5
 #define UNKNOWN_USER   3
 #define UNKNOWN_ENGINE 4
+#define NO_CONTEXT     100 /* of our own: not one of usmStats */
 
 struct fake_snmp {
 	pthread_t thread;
@@ -158,12 +159,14 @@ static unsigned int complaint(struct fake_snmp *fake, const struct ber_request *
 		return UNKNOWN_ENGINE;
 	if (strcmp(request->user, "poller") != 0)
 		return UNKNOWN_USER;
-	return fake->complaint;
+	return fake->mode == FAKE_NO_CONTEXT ? NO_CONTEXT : fake->complaint;
 }
 
 static void complain(unsigned int about, struct ber_answer *answer, struct ber_binds *binds)
 {
-	const struct ber_name name = { { 1, 3, 6, 1, 6, 3, 15, 1, 1, about, 0 }, 11 };
+	const struct ber_name stats = { { 1, 3, 6, 1, 6, 3, 15, 1, 1, about, 0 }, 11 };
+	const struct ber_name unknown_contexts = { { 1, 3, 6, 1, 6, 3, 12, 1, 5, 0 }, 10 };
+	const struct ber_name name = about == NO_CONTEXT ? unknown_contexts : stats;
 
 	answer->tag = BER_REPORT;
 	binds->n = 1;
@@ -208,7 +211,8 @@ static void answer(struct fake_snmp *fake, const struct ber_request *request,
 		.engine = fake->engine,
 		.engine_len = sizeof fake->engine,
 		.boots = 1,
-		.time = 1
+		.time = 1,
+		.context = fake->mode == FAKE_OTHER_CONTEXT ? "other" : request->context
 	};
 	const unsigned int about = complaint(fake, request);
 

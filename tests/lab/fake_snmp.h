@@ -33,6 +33,8 @@ enum fake_mode {
 	FAKE_NO_OBJECTS,    /* answers without any */
 	FAKE_BACKWARDS,     /* GETNEXT and GETBULK give the object before */
 	FAKE_MUTE_USER,     /* version 3: answers discovery, and nothing else */
+	FAKE_OTHER_CONTEXT, /* version 3: answers are of the context "other" */
+	FAKE_NO_CONTEXT,    /* version 3: complains that it has no such context */
 	FAKE_MUTATED,       /* some bytes of each answer are others, each time */
 	FAKE_FLOOD,         /* each answer comes 500 times, with wrong request ids */
 };

@@ -22,7 +22,7 @@ c_files()
 # Includes must be findable by a compiler that is called directly.
 include_flags()
 {
-	echo -Iinclude -Icore -Idaemon -Icollectors -Icollectors/source
+	echo -Iinclude -Icore -Idaemon -Icollectors -Icollectors/source -Icollectors/resolve
 	pkg-config --cflags netsnmp libevent_core jansson yaml-0.1 libcurl expat
 }
 
@@ -112,7 +112,7 @@ step_headers()
 	done
 	flags=$(include_flags)
 	# shellcheck disable=SC2086
-	for header in core/*.h daemon/*.h collectors/*.h collectors/source/*.h; do
+	for header in core/*.h daemon/*.h collectors/*.h collectors/*/*.h; do
 		echo "#include \"${header##*/}\"" | gcc -x c -std=gnu11 -D_GNU_SOURCE $strict -I"${header%/*}" \
 			$flags - || {
 			echo "$header does not compile alone"

@@ -116,7 +116,7 @@ good_config
 rm -r "$SCENE/run" "$SCENE/state"
 find "$SCENE" -mindepth 1 ! -name out ! -name err | sort >"$SCENE/before.list"
 daemon 0 --check
-same "what --check says" "$(cat "$SCENE/out")" "$CONFIG: good: 2 servers, 0 collectors, 1 services"
+same "what --check says" "$(cat "$SCENE/out")" "$CONFIG: good: 2 servers, 0 collectors, 1 service"
 find "$SCENE" -mindepth 1 ! -name out ! -name err ! -name before.list | sort >"$SCENE/.after"
 diff <(grep -v before.list "$SCENE/before.list") <(grep -v .after "$SCENE/.after") ||
 	scene_fail "--check left something behind"

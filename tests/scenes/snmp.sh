@@ -84,7 +84,11 @@ expect <<-X
 	- jvm_heap_size_bytes 4294967296
 	- jvm_heap_free_ratio 0.75
 X
-scene_ok "one server of it"
+poll -n ms2 "udp:localhost:$port" weblogic-mib || scene_fail "$(cat "$SCENE/err")"
+poll -n ms2 "tcp:localhost:$port" weblogic-mib || scene_fail "$(cat "$SCENE/err")"
+! poll -n ms2 "udp:no-such-host.invalid:$port" weblogic-mib || scene_fail "a host of no name answers"
+expect_error "no-such-host.invalid"
+scene_ok "one server of it, at an address and at a name"
 
 echo "ms1 100 200 50" >"$SCENE/values.new"
 mv "$SCENE/values.new" "$SCENE/values"

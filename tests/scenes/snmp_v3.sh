@@ -96,7 +96,10 @@ bad "does not offer authPriv to user plain" - plain auth_protocol=sha priv_proto
 bad "user sha may not read this with authNoPriv: set priv_protocol" - sha auth_protocol=sha
 bad "user sha may not read this with noAuthNoPriv: set auth_protocol" - sha
 bad "another engine id: correct engine_id" - sha auth_protocol=sha priv_protocol=aes engine_id=0102030405
-scene_ok "unknown user, wrong keys, wrong levels, wrong engine: each in its own words"
+# snmpd keeps silent about a context that it does not have
+limit=800 bad 'or it has no context "ms1" (option context)' - sha auth_protocol=sha priv_protocol=aes context=ms1
+limit=800 bad 'busy, or it has no context "ms1" (option context)' - plain context=ms1
+scene_ok "unknown user, wrong keys, wrong levels, wrong engine, wrong context: each in its own words"
 
 # watch: polls in the background every 200 ms; its lines are in $SCENE/watch.log.
 watch()

@@ -107,9 +107,9 @@ scene_ok "what crashes, loops or leaves in its constructor, open(), rank() or ro
 
 refused OPEN-FAIL "first: it was told to fail"
 for where in RANK ROUTE; do
-	refused $where-FORGE "on a made-up service of 1 servers: ${where,,}() put a row into order that was not offered"
+	refused $where-FORGE "on a made-up service of 1 server: ${where,,}() put a row into order that was not offered"
 	refused $where-REPEAT "on a made-up service of 3 servers: ${where,,}() listed a server twice"
-	refused $where-EXCEED "on a made-up service of 1 servers: ${where,,}() returned 1001 servers where 1 were offered"
+	refused $where-EXCEED "on a made-up service of 1 server: ${where,,}() returned 1001 servers of 1 that were offered"
 done
 refused demanding "demanded"
 scene_ok "what fails, or lists nonsense, or demands an option that is not given, is refused"
