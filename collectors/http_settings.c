@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum {
@@ -12,6 +13,8 @@ enum {
 	USER,
 	PASSWORD_FILE,
 	TOKEN_FILE,
+	SECRET_HEADER,
+	SECRET_HEADER_FILE,
 	MAX_INFLIGHT,
 	MAX_BODY,
 	VERIFY_TLS,
@@ -31,6 +34,10 @@ const struct cr_option http_options[] = {
 			    "file whose first line is the user's password" },
 	[TOKEN_FILE] = { "token_file", CR_TEXT, "", 0, 0, NULL,
 			 "file whose first line is a bearer token" },
+	[SECRET_HEADER] = { "secret_header", CR_TEXT, "", 0, 0, NULL,
+			    "name of a header whose value is a secret, like X-Api-Key" },
+	[SECRET_HEADER_FILE] = { "secret_header_file", CR_TEXT, "", 0, 0, NULL,
+				 "file whose first line is the value of secret_header" },
 	[MAX_INFLIGHT] = { "max_inflight", CR_INT, "256", 1, 4096, NULL,
 			   "polls in progress at the same time" },
 	[MAX_BODY] = { "max_body", CR_BYTES, "1MiB", 1024, 67108864, NULL,
@@ -93,11 +100,54 @@ static int check_auth(const struct http_settings *settings, const union cr_value
 	return 0;
 }
 
+/* Is the header sent anyway? Its name in the description, or NULL. */
+static const char *find_header(const struct source *source, const char *name)
+{
+	for (size_t i = 0; i < source->n_requests; i++)
+		for (size_t k = 0; k < source->request[i].n_headers; k++)
+			if (strcasecmp(source->request[i].header[k].name, name) == 0)
+				return source->request[i].header[k].name;
+	return NULL;
+}
+
+static int check_secret_header(const struct http_settings *settings, const union cr_value *option,
+			       char *err, size_t err_len)
+{
+	static const char *const never[] = { "Host", "Content-Length", "Transfer-Encoding",
+					     "Connection", "Accept-Encoding" };
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-_";
+	const char *name = settings->secret_header;
+	const bool has_auth = *option[PASSWORD_FILE].text || *option[TOKEN_FILE].text;
+
+	if (!*name != !*option[SECRET_HEADER_FILE].text)
+		return fail(err, err_len, -EINVAL,
+			    "secret_header and secret_header_file: give both or none");
+	if (name[strspn(name, letters)])
+		return fail(err, err_len, -EINVAL,
+			    "secret_header: \"%.64s\" is no name of a header", name);
+	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+		if (strcasecmp(name, never[i]) == 0)
+			return fail(err, err_len, -EINVAL, "secret_header: %s is not yours to set",
+				    never[i]);
+	if (find_header(settings->source, name))
+		return fail(err, err_len, -EINVAL,
+			    "secret_header: %.64s stands in headers, too; keep one of them", name);
+	if (has_auth && strcasecmp(name, "Authorization") == 0)
+		return fail(err, err_len, -EINVAL,
+			    "secret_header: %.64s is made of user or token_file already; keep one "
+			    "of them",
+			    name);
+	return 0;
+}
+
 static int check(const struct http_settings *settings, const union cr_value *option, char *err,
 		 size_t err_len)
 {
 	int rc = check_auth(settings, option, err, err_len);
 
+	if (rc == 0)
+		rc = check_secret_header(settings, option, err, err_len);
 	if (rc == 0)
 		rc = check_readable("ca_file", settings->ca_file, err, err_len);
 	if (rc == 0)
@@ -144,9 +194,13 @@ static int read_secrets(struct http_settings *settings, const union cr_value *op
 {
 	const bool has_token = *option[TOKEN_FILE].text != '\0';
 	const int i = has_token ? TOKEN_FILE : PASSWORD_FILE;
+	int rc = 0;
 
-	if (!*option[i].text)
-		return 0;
+	if (*settings->secret_header)
+		rc = secret_read(&settings->header_secret, "secret_header_file",
+				 option[SECRET_HEADER_FILE].text, err, err_len);
+	if (rc < 0 || !*option[i].text)
+		return rc;
 	if (has_token)
 		settings->auth = SOURCE_AUTH_BEARER;
 	settings->has_secret = true;
@@ -163,6 +217,7 @@ int http_settings_init(struct http_settings *settings, const union cr_value *opt
 		.ca_file = option[CA_FILE].text,
 		.cert_file = option[CERT_FILE].text,
 		.key_file = option[KEY_FILE].text,
+		.secret_header = option[SECRET_HEADER].text,
 		.server_name = option[SERVER_NAME].text,
 		.verify_tls = option[VERIFY_TLS].flag,
 		.log_answers = option[LOG_ANSWERS].flag,

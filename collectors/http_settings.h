@@ -14,6 +14,8 @@ struct http_settings {
 	bool has_secret;
 	struct secret secret;                       /* password or token */
 	enum source_auth auth;                      /* how it is sent */
+	const char *secret_header;                  /* a header's name; "": none */
+	struct secret header_secret;                /* and its value */
 	const char *ca_file, *cert_file, *key_file; /* "": the system's; none; in cert_file */
 	const char *server_name;                    /* "": the target's host */
 	bool verify_tls, log_answers;

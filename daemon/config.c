@@ -172,6 +172,7 @@ static void free_source(struct config_source *source)
 	free(source->target);
 	free(source->servers);
 	config_pairs_free(source->options, source->n_options);
+	config_pairs_free(source->variables, source->n_variables);
 }
 
 static void free_choice(struct config_choice *choice)

@@ -40,6 +40,10 @@ struct config_source {
 	 * one option "source". */
 	struct config_pair *options;
 	size_t n_options;
+	/* What is sent names these variables. value: where, as a JSON pointer; line, column and
+	 * file are of that place. */
+	struct config_pair *variables;
+	size_t n_variables;
 	int line, column;
 };
 
@@ -163,9 +167,22 @@ void config_free(struct config *config);
  */
 char *config_expand(const char *target, const struct config_server *server);
 
-/** Does a template name a variable at all? If not, one agent answers for all servers of the source.
- * [any] */
+/** Does a template name a variable at all? [any] */
 bool config_is_template(const char *target);
+
+/** Is every server of the source polled by itself, and not one agent for all? So it is if its
+ * target, or what is sent, names a variable. [any] */
+bool config_asks_each(const struct config_source *source);
+
+/**
+ * The values that a server has for the variables of what a source sends. *n: how many. Returns one
+ * piece of memory for free(), or NULL without memory. [any]
+ */
+struct cr_var *config_vars(const struct config_source *source, const struct config_server *server,
+			   size_t *n);
+
+/** The same of variables as they are. [any] */
+struct cr_var *config_vars_copy(const struct cr_var *from, size_t n);
 
 /** The target that a server has of its own, instead of this source's; NULL: it has none. [any] */
 const struct config_pair *config_own_target(const struct config_server *server,

@@ -54,7 +54,7 @@ struct config_names {
 
 /** Where a source said what can only be checked once the servers are known. */
 struct config_source_nodes {
-	const yaml_node_t *entry, *target, *servers;
+	const yaml_node_t *entry, *target, *servers, *profile;
 	bool is_per_server; /* its answers are about one server each */
 	bool is_accepted;   /* the plugin has accepted the options */
 };
@@ -203,6 +203,32 @@ struct config_entry {
  */
 void config_profile_read(struct config_reader *reader, const struct config_entry *entry,
 			 struct config_source *source, struct config_source_nodes *nodes);
+
+/*** config_vars.c ***/
+
+struct source;
+struct source_yaml;
+
+/** Remember the variables that what the source sends names, and where. [main] */
+void config_vars_note(struct config_reader *reader, const struct source *parsed,
+		      const struct source_yaml *yaml, struct config_source *source);
+
+/** Check them, once the servers are known. [main] */
+void config_vars_check(struct config_reader *reader, const struct config_source *source,
+		       const struct config_source_nodes *nodes);
+
+/** A variable, and where it was written. */
+struct config_use {
+	struct config_place place;
+	const char *what; /* "target", "path" */
+	const char *name;
+	size_t len;
+	bool is_of_target; /* servers with a target of their own need not have it */
+};
+
+/** A mistake if a server that the source polls does not have the variable. [main] */
+void config_vars_check_use(struct config_reader *reader, const struct config_source *source,
+			   const struct config_use *use);
 
 /*** config_servers.c ***/
 

@@ -23,7 +23,7 @@ static enum guard guard_of(const char *option)
 	} secrets[] = {
 		{ "community_file", GUARD_LINE }, { "password_file", GUARD_LINE },
 		{ "token_file", GUARD_LINE },     { "key_file", GUARD_FILE },
-		{ "secret_file", GUARD_FILE },
+		{ "secret_file", GUARD_FILE },    { "secret_header_file", GUARD_LINE },
 	};
 
 	for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)

@@ -68,7 +68,7 @@ static void add_source(struct aims *aims, size_t index)
 		const char *target = own != NULL ? own->value : source->target;
 		struct aim aim = { .server = server, .own = own, .source = index };
 
-		if (own == NULL && (target == NULL || !config_is_template(target))) {
+		if (own == NULL && (target == NULL || !config_asks_each(source))) {
 			needs_shared |= target != NULL;
 			continue;
 		}

@@ -139,7 +139,7 @@ static const struct config_plugins with_web = { .options = find_web,
 Test(config_memory, says_so_in_the_middle_of_a_profile)
 {
 	write_text("community", /* its name does not matter */
-		   "path: /a\nformat: json\nmax_body: 2KiB\n"
+		   "path: /a/${host}\nformat: json\nmax_body: 2KiB\n"
 		   "ok: [{ select: /one, equals: 1 }]\n"
 		   "fields: { busy_threads: /b, jvm_heap_used_bytes: { select: /u, unit: kib } }\n",
 		   0644);
@@ -161,7 +161,7 @@ Test(config_memory, says_so_in_the_middle_of_targets_that_cannot_be_polled)
 		   "  { name: b, address: \"h:2\" }]\n"
 		   "services: [{ name: s }]\n"
 		   "collectors: [{ name: c, plugin: web, target: \"${host}?\",\n"
-		   "  path: /a, format: json, fields: { busy_threads: /c } },\n"
+		   "  path: \"/${nope}\", format: json, fields: { busy_threads: /c } },\n"
 		   "  { name: d, plugin: web, target: \"${host}\",\n"
 		   "  path: /a, format: json, fields: { busy_threads: /c } }]\n",
 		   0644);

@@ -341,18 +341,6 @@ Test(config_profile, a_secret_in_a_profile_is_as_guarded_as_one_in_the_entry)
 		"and group can get at it; run chmod 640 HERE/open\n");
 }
 
-Test(config_profile, other_variables_than_the_name_belong_into_the_target)
-{
-	write_collectors("- name: p\n"
-			 "  plugin: web\n"
-			 "  target: \"http://${host}\"\n"
-			 "  format: json\n"
-			 "  path: \"/${host}/${name}\"\n"
-			 "  fields: { busy_threads: /b }\n");
-	expect_with_folder("c.yaml:8:3: \"${host}/${name}\": only ${name} can stand here; put "
-			   "other variables into target\n");
-}
-
 Test(config_profile, a_mistake_that_quotes_line_breaks_stays_one_line)
 {
 	write_collectors("- { name: j, plugin: web, profile: jolokia, target: \"${host}\",\n"

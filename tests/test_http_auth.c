@@ -204,6 +204,58 @@ static void expect_refused(const char *const *settings, const char *text)
 	cr_expect(strstr(err, text), "\"%s\" has no \"%s\"", err, text);
 }
 
+Test(http_auth, sends_a_secret_in_a_header_of_ones_own_and_shows_it_to_nobody)
+{
+	const char *const settings[] = { "format=json",
+					 "fields={ busy_threads: /n }",
+					 "log_answers=true",
+					 "secret_header=X-Api-Key",
+					 "headers={ X-B: c }",
+					 secret,
+					 NULL };
+	int target;
+
+	write_secret("secret_header_file", "k3y of mine\nsecond line\n");
+	fake_http_page(web, "401 Unauthorized", "", "");
+	target = open_target(settings);
+	expect_failed(poll_once(target), CR_AUTH, "HTTP status 401");
+	cr_expect_null(strstr(collector_host_last(host, target)->text, "k3y"));
+	fake_http_when(web, "X-Api-Key: k3y of mine\r\n", "200 OK", "", "{\"n\":3}");
+	expect_good(poll_once(target));
+	cr_expect(was_asked("X-B: c\r\n"));
+	cr_expect(collector_host_logged(host, "answer\nrequest 0"));
+	cr_expect_null(collector_host_logged(host, "k3y"));
+}
+
+/* As some want it: Authorization: ApiKey ... */
+Test(http_auth, leaves_the_header_authorization_to_the_operator_but_not_to_two)
+{
+	const char *const settings[] = { "format=json", "fields={ busy_threads: /n }",
+					 "secret_header=authorization", secret, NULL };
+	const char *const twice[] = { "profile=json", "secret_header=authorization",
+				      "user=poller",  "password_file=/x",
+				      secret,         NULL };
+	const char *const also[] = { "profile=json", "secret_header=x-b", "headers={ X-B: c }",
+				     secret, NULL };
+	const char *const bad[] = { "profile=json", "secret_header=X Y", secret, NULL };
+	const char *const host_header[] = { "profile=json", "secret_header=host", secret, NULL };
+	const char *const alone[] = { "profile=json", secret, NULL };
+	const char *const no_file[] = { "profile=json", "secret_header=X-A", NULL };
+
+	write_secret("secret_header_file", "ApiKey abc\n");
+	fake_http_page(web, "401 Unauthorized", "", "");
+	fake_http_when(web, "authorization: ApiKey abc\r\n", "200 OK", "", "{\"n\":3}");
+	expect_good(poll_once(open_target(settings)));
+	expect_refused(twice, "secret_header: authorization is made of user or token_file already");
+	expect_refused(also, "secret_header: x-b stands in headers, too; keep one of them");
+	expect_refused(bad, "secret_header: \"X Y\" is no name of a header");
+	expect_refused(host_header, "secret_header: Host is not yours to set");
+	expect_refused(alone, "secret_header and secret_header_file: give both or none");
+	expect_refused(no_file, "secret_header and secret_header_file: give both or none");
+	cr_assert_eq(chmod(path, 0644), 0);
+	expect_refused(settings, "secret_header_file");
+}
+
 Test(http_auth, refuses_secrets_that_do_not_fit)
 {
 	const char *const bearer[] = { "profile=json", "auth=bearer", "user=poller", secret, NULL };

@@ -259,6 +259,9 @@ struct source_parser {
 void source_parser_fault(struct source_parser *parser, const struct source_at *at, const char *fmt,
 			 ...) CR_PRINTF(3, 4);
 
+/** The JSON pointer to a place, cut if it does not fit. */
+void source_parser_pointer(char *buf, size_t len, const struct source_at *at);
+
 /** Memory of the description; NULL: there is none, and the parser knows. Arrays are zeroed. */
 char *source_parser_copy(struct source_parser *parser, const char *text);
 void *source_parser_array(struct source_parser *parser, size_t n, size_t size);

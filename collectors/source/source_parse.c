@@ -153,6 +153,8 @@ static void read_source(struct source_parser *parser, const json_t *root)
 
 	source->metric = source_parser_array(parser, SOURCE_METRICS_MAX, sizeof *source->metric);
 	source->where = source_parser_array(parser, SOURCE_METRICS_MAX, sizeof *source->where);
+	source->variable =
+		source_parser_array(parser, SOURCE_VARIABLES_MAX, sizeof *source->variable);
 	source->is_optional =
 		source_parser_array(parser, SOURCE_METRICS_MAX, sizeof *source->is_optional);
 	if (parser->is_out_of_memory ||
@@ -203,6 +205,11 @@ void source_free(struct source *source)
 		free(source->metric[i]);
 	for (size_t i = 0; source->where != NULL && i < SOURCE_METRICS_MAX; i++)
 		free(source->where[i]);
+	for (size_t i = 0; i < source->n_variables; i++) {
+		free(source->variable[i].name);
+		free(source->variable[i].pointer);
+	}
+	free(source->variable);
 	free(source->metric);
 	free(source->where);
 	free(source->is_optional);

@@ -18,7 +18,7 @@
  *              host never loads a plugin newer than itself: what this header declares is there.
  *              1.1 added prepare() and release() of routers, and view->prepared;
  *              1.2 added reject() of rounds;
- *              1.3 added check() of collectors
+ *              1.3 added check() of collectors, and the variables of targets
  */
 #ifndef CALLROUTER_PLUGIN_H
 #define CALLROUTER_PLUGIN_H
@@ -298,6 +298,11 @@ struct cr_router {
 
 /*** Collectors ***/
 
+/** A variable of a server: ${name} in what is sent stands for its value, without control bytes. */
+struct cr_var {
+	const char *name, *value;
+};
+
 /** One thing to poll: a server, or an agent that answers for many. The host keeps it until done()
  * or fail(). */
 struct cr_target {
@@ -306,6 +311,13 @@ struct cr_target {
 	int64_t deadline_ns;  /* CLOCK_MONOTONIC: the poll has to be over by then */
 	bool is_shared;       /* it answers for many servers: every value needs its row */
 	void *user;           /* the collector's own, kept from poll to poll; NULL at first */
+
+	/*** Since 1.3 ***/
+
+	/* Those that path, query, headers or body of the source name; but "name" is name. Unchanged
+	 * as long as the target lives. */
+	const struct cr_var *var;
+	size_t n_vars;
 };
 
 enum cr_why { CR_TIMEOUT = 1, CR_CONNECT, CR_AUTH, CR_REPLY, CR_ABSENT, CR_VALUE };

@@ -329,6 +329,13 @@ int collector_host_add(struct collector_host *host, const char *name, const char
 	return (int)host->n_targets++;
 }
 
+void collector_host_vars(struct collector_host *host, int target, const struct cr_var *var,
+			 size_t n)
+{
+	host->target[target]->target.var = var;
+	host->target[target]->target.n_vars = n;
+}
+
 void collector_host_forget(struct collector_host *host, int target)
 {
 	struct target *gone = host->target[target];
