@@ -69,6 +69,7 @@ start_daemon
 exec 7<&- 30<&-
 scene_wait 10 'ctl status --json | jq -e "[.services[0].ranking[] | select(.metrics.jvm_heap_size_bytes)] | length == 1"'
 scene_wait 25 '[ "$(sockets)" -ge 15 ]'
+# shellcheck disable=SC2034 # read by the condition below
 first=$(rankers)
 config -jvm_heap_size_bytes
 ctl reload >/dev/null
