@@ -164,6 +164,11 @@ static void poll_go_on(struct poll *poll, const struct cr_round *round, CURLcode
 	http_loop_remove(poll->shard, poll->transfer->easy);
 	if (poll->web->settings.log_answers && code == CURLE_OK)
 		http_transfer_log(poll->transfer, poll->web->host, poll->at);
+	if (http_transfer_renew(poll->transfer, code)) {
+		if (!poll_send(poll))
+			poll_end(poll, round);
+		return;
+	}
 	rc = http_transfer_finish(poll->transfer, code, poll->sample, poll->at);
 	if (rc != -ECONNABORTED && poll->at + 1 < poll->n) {
 		poll->at++;
@@ -461,6 +466,17 @@ static void http_forget(void *self, struct cr_target *target)
 	target->user = NULL;
 }
 
+static int http_check(void *self, const char *target, char *err, size_t err_len)
+{
+	struct http_failure failure;
+	const int rc = http_url_check(target, &failure);
+
+	(void)self;
+	if (rc < 0)
+		(void)snprintf(err, err_len, "%s", failure.text);
+	return rc;
+}
+
 CR_COLLECTOR = {
 	CR_COLLECTOR_HEAD("http", "2.0",
 			  "pages in JSON, XML, Prometheus' format or text, over HTTP and HTTPS"),
@@ -470,4 +486,5 @@ CR_COLLECTOR = {
 	.fd = http_fd,
 	.collect = http_collect,
 	.forget = http_forget,
+	.check = http_check,
 };

@@ -2,21 +2,19 @@
 #include "http_settings.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <strings.h>
 #include <unistd.h>
-
-enum { SECRET_MAX = 4096 };
 
 enum {
 	SOURCE,
 	USER,
 	PASSWORD_FILE,
 	TOKEN_FILE,
+	SECRET_HEADER,
+	SECRET_HEADER_FILE,
 	MAX_INFLIGHT,
 	MAX_BODY,
 	VERIFY_TLS,
@@ -36,6 +34,10 @@ const struct cr_option http_options[] = {
 			    "file whose first line is the user's password" },
 	[TOKEN_FILE] = { "token_file", CR_TEXT, "", 0, 0, NULL,
 			 "file whose first line is a bearer token" },
+	[SECRET_HEADER] = { "secret_header", CR_TEXT, "", 0, 0, NULL,
+			    "name of a header whose value is a secret, like X-Api-Key" },
+	[SECRET_HEADER_FILE] = { "secret_header_file", CR_TEXT, "", 0, 0, NULL,
+				 "file whose first line is the value of secret_header" },
 	[MAX_INFLIGHT] = { "max_inflight", CR_INT, "256", 1, 4096, NULL,
 			   "polls in progress at the same time" },
 	[MAX_BODY] = { "max_body", CR_BYTES, "1MiB", 1024, 67108864, NULL,
@@ -68,45 +70,6 @@ static int fail(char *err, size_t err_len, int code, const char *fmt, ...)
 	return code;
 }
 
-static int check_secret_file(int fd, const char *option, const char *path, char *err,
-			     size_t err_len)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return fail(err, err_len, -EINVAL, "%s %s is not a plain file", option, path);
-	if (st.st_mode & (S_IROTH | S_IWOTH))
-		return fail(err, err_len, -EPERM, "%s %s can be read by everybody: chmod o= %s",
-			    option, path, path);
-	return 0;
-}
-
-/* The first line of a file; secret: SECRET_MAX bytes. */
-static int read_secret(char *secret, const char *option, const char *path, char *err,
-		       size_t err_len)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc;
-	ssize_t n;
-
-	if (fd < 0)
-		return fail(err, err_len, -errno, "%s %s: %s", option, path,
-			    strerrordesc_np(errno));
-	rc = check_secret_file(fd, option, path, err, err_len);
-	n = rc < 0 ? -1 : read(fd, secret, SECRET_MAX);
-	close(fd);
-	if (rc < 0)
-		return rc;
-	if (n < 0 || n == SECRET_MAX)
-		return fail(err, err_len, -EINVAL, "%s %s cannot be read or is too long", option,
-			    path);
-	secret[n] = '\0';
-	secret[strcspn(secret, "\r\n")] = '\0';
-	if (!*secret)
-		return fail(err, err_len, -EINVAL, "%s %s holds no %s in its first line", option,
-			    path, strcmp(option, "token_file") == 0 ? "token" : "password");
-	return 0;
-}
-
 static int check_readable(const char *option, const char *path, char *err, size_t err_len)
 {
 	if (!*path || access(path, R_OK) == 0)
@@ -137,19 +100,62 @@ static int check_auth(const struct http_settings *settings, const union cr_value
 	return 0;
 }
 
+/* Is the header sent anyway? Its name in the description, or NULL. */
+static const char *find_header(const struct source *source, const char *name)
+{
+	for (size_t i = 0; i < source->n_requests; i++)
+		for (size_t k = 0; k < source->request[i].n_headers; k++)
+			if (strcasecmp(source->request[i].header[k].name, name) == 0)
+				return source->request[i].header[k].name;
+	return NULL;
+}
+
+static int check_secret_header(const struct http_settings *settings, const union cr_value *option,
+			       char *err, size_t err_len)
+{
+	static const char *const never[] = { "Host", "Content-Length", "Transfer-Encoding",
+					     "Connection", "Accept-Encoding" };
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-_";
+	const char *name = settings->secret_header;
+	const bool has_auth = *option[PASSWORD_FILE].text || *option[TOKEN_FILE].text;
+
+	if (!*name != !*option[SECRET_HEADER_FILE].text)
+		return fail(err, err_len, -EINVAL,
+			    "secret_header and secret_header_file: give both or none");
+	if (name[strspn(name, letters)])
+		return fail(err, err_len, -EINVAL,
+			    "secret_header: \"%.64s\" is no name of a header", name);
+	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+		if (strcasecmp(name, never[i]) == 0)
+			return fail(err, err_len, -EINVAL, "secret_header: %s is not yours to set",
+				    never[i]);
+	if (find_header(settings->source, name))
+		return fail(err, err_len, -EINVAL,
+			    "secret_header: %.64s stands in headers, too; keep one of them", name);
+	if (has_auth && strcasecmp(name, "Authorization") == 0)
+		return fail(err, err_len, -EINVAL,
+			    "secret_header: %.64s is made of user or token_file already; keep one "
+			    "of them",
+			    name);
+	return 0;
+}
+
 static int check(const struct http_settings *settings, const union cr_value *option, char *err,
 		 size_t err_len)
 {
 	int rc = check_auth(settings, option, err, err_len);
 
 	if (rc == 0)
+		rc = check_secret_header(settings, option, err, err_len);
+	if (rc == 0)
 		rc = check_readable("ca_file", settings->ca_file, err, err_len);
 	if (rc == 0)
 		rc = check_readable("cert_file", settings->cert_file, err, err_len);
-	if (rc == 0)
-		rc = check_readable("key_file", settings->key_file, err, err_len);
 	if (rc == 0 && *settings->key_file && !*settings->cert_file)
 		rc = fail(err, err_len, -EINVAL, "key_file needs cert_file");
+	if (rc == 0 && *settings->key_file)
+		rc = secret_check("key_file", settings->key_file, err, err_len);
 	return rc;
 }
 
@@ -188,15 +194,17 @@ static int read_secrets(struct http_settings *settings, const union cr_value *op
 {
 	const bool has_token = *option[TOKEN_FILE].text != '\0';
 	const int i = has_token ? TOKEN_FILE : PASSWORD_FILE;
+	int rc = 0;
 
-	if (!*option[i].text)
-		return 0;
+	if (*settings->secret_header)
+		rc = secret_read(&settings->header_secret, "secret_header_file",
+				 option[SECRET_HEADER_FILE].text, err, err_len);
+	if (rc < 0 || !*option[i].text)
+		return rc;
 	if (has_token)
 		settings->auth = SOURCE_AUTH_BEARER;
-	settings->secret = calloc(1, SECRET_MAX);
-	if (!settings->secret)
-		return fail(err, err_len, -ENOMEM, "no memory");
-	return read_secret(settings->secret, http_options[i].name, option[i].text, err, err_len);
+	settings->has_secret = true;
+	return secret_read(&settings->secret, http_options[i].name, option[i].text, err, err_len);
 }
 
 int http_settings_init(struct http_settings *settings, const union cr_value *option, char *err,
@@ -209,6 +217,7 @@ int http_settings_init(struct http_settings *settings, const union cr_value *opt
 		.ca_file = option[CA_FILE].text,
 		.cert_file = option[CERT_FILE].text,
 		.key_file = option[KEY_FILE].text,
+		.secret_header = option[SECRET_HEADER].text,
 		.server_name = option[SERVER_NAME].text,
 		.verify_tls = option[VERIFY_TLS].flag,
 		.log_answers = option[LOG_ANSWERS].flag,
@@ -226,8 +235,5 @@ int http_settings_init(struct http_settings *settings, const union cr_value *opt
 void http_settings_fini(struct http_settings *settings)
 {
 	source_free(settings->source);
-	if (settings->secret)
-		explicit_bzero(settings->secret, SECRET_MAX);
-	free(settings->secret);
-	*settings = (struct http_settings){ 0 };
+	explicit_bzero(settings, sizeof *settings);
 }

@@ -4,14 +4,18 @@
 
 #include <curl/curl.h>
 
+#include "secret.h"
 #include "source.h"
 
 /** What all targets of a source have in common. Outlives their transfers. */
 struct http_settings {
 	struct source *source;
-	const char *user;                           /* "": none */
-	char *secret;                               /* password or token; NULL: none */
+	const char *user; /* "": none */
+	bool has_secret;
+	struct secret secret;                       /* password or token */
 	enum source_auth auth;                      /* how it is sent */
+	const char *secret_header;                  /* a header's name; "": none */
+	struct secret header_secret;                /* and its value */
 	const char *ca_file, *cert_file, *key_file; /* "": the system's; none; in cert_file */
 	const char *server_name;                    /* "": the target's host */
 	bool verify_tls, log_answers;

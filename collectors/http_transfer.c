@@ -14,6 +14,11 @@ enum {
 	BODY_KEPT = 64 * 1024, /* a larger one is not kept for the next answer */
 };
 
+static bool is_by_digest(const struct http_settings *settings)
+{
+	return settings->has_secret && settings->auth == SOURCE_AUTH_DIGEST;
+}
+
 static void drop_body(struct http_transfer *transfer)
 {
 	if (transfer->capacity > BODY_KEPT) {
@@ -96,17 +101,17 @@ static CURLcode set_secrets(CURL *easy, const struct http_settings *settings)
 		set(CURLOPT_SSLCERT, settings->cert_file);
 	if (*settings->key_file)
 		set(CURLOPT_SSLKEY, settings->key_file);
-	if (!settings->secret)
+	if (!settings->has_secret)
 		return rc;
 	if (settings->auth == SOURCE_AUTH_BEARER) {
 		set(CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
-		set(CURLOPT_XOAUTH2_BEARER, settings->secret);
+		set(CURLOPT_XOAUTH2_BEARER, settings->secret.text);
 		return rc;
 	}
 	set(CURLOPT_HTTPAUTH,
 	    settings->auth == SOURCE_AUTH_DIGEST ? (long)CURLAUTH_DIGEST : (long)CURLAUTH_BASIC);
 	set(CURLOPT_USERNAME, settings->user);
-	set(CURLOPT_PASSWORD, settings->secret);
+	set(CURLOPT_PASSWORD, settings->secret.text);
 	return rc;
 }
 
@@ -196,7 +201,7 @@ void http_transfer_give(struct http_spares *spares, struct http_transfer **trans
 
 	/* libcurl keeps the server's challenge in the handle: another server would refuse the
 	 * answer to it. */
-	if (!given || (given->settings->secret && given->settings->auth == SOURCE_AUTH_DIGEST))
+	if (!given || is_by_digest(given->settings))
 		return;
 	*transfer = NULL;
 	if (spares->n >= SPARES_MAX) {
@@ -247,6 +252,8 @@ int http_transfer_prepare(struct http_transfer *transfer, const struct source_re
 
 void http_page_fini(struct http_page *page)
 {
+	for (struct curl_slist *header = page->headers; header; header = header->next)
+		explicit_bzero(header->data, strlen(header->data)); /* one may be a secret */
 	curl_slist_free_all(page->headers);
 	curl_slist_free_all(page->connect_to);
 	curl_free(page->url);
@@ -256,50 +263,85 @@ void http_page_fini(struct http_page *page)
 	page->url = page->payload = page->endpoint = NULL;
 }
 
-/* Headers and body, with the server's name in them. */
-static bool fill(struct http_page *page, const struct source_request *request, const char *server)
+/* What became of filling text in, for the operator. */
+static int judge_fill(int rc, const char *what, struct http_failure *failure)
 {
-	struct curl_slist *headers;
-	char *value, *line;
+	if (rc == -ENOENT)
+		return http_failure_set(failure, CR_CONNECT,
+					"%s names a variable that this server does not have", what);
+	return rc < 0 ? http_failure_set(failure, CR_CONNECT, "no memory for a request") : 0;
+}
 
-	page->payload = request->body ? source_fill(request->body, server, false) : NULL;
-	if (request->body && !page->payload)
-		return false;
-	for (size_t i = 0; i < request->n_headers; i++) {
-		value = source_fill(request->header[i].value, server, false);
-		if (!value || asprintf(&line, "%s: %s", request->header[i].name, value) < 0) {
-			free(value);
-			return false;
-		}
-		headers = curl_slist_append(page->headers, line);
+static int add_header(struct http_page *page, const char *name, const char *value)
+{
+	struct curl_slist *headers = NULL;
+	char *line;
+
+	if (asprintf(&line, "%s: %s", name, value) < 0)
+		return -ENOMEM;
+	headers = curl_slist_append(page->headers, line);
+	explicit_bzero(line, strlen(line));
+	free(line);
+	if (!headers)
+		return -ENOMEM;
+	page->headers = headers;
+	return 0;
+}
+
+static int fill_headers(struct http_page *page, const struct http_settings *settings,
+			const struct source_request *request, const struct cr_target *target)
+{
+	char *value;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < request->n_headers; i++) {
+		rc = source_fill(request->header[i].value, target, SOURCE_ESCAPE_NONE, &value);
+		if (rc == 0)
+			rc = add_header(page, request->header[i].name, value);
 		free(value);
-		free(line);
-		if (!headers)
-			return false;
-		page->headers = headers;
 	}
-	return true;
+	if (rc == 0 && *settings->secret_header)
+		rc = add_header(page, settings->secret_header, settings->header_secret.text);
+	return rc;
+}
+
+static int fill(struct http_page *page, const struct http_settings *settings,
+		const struct source_request *request, const struct cr_target *target,
+		struct http_failure *failure)
+{
+	char *path;
+	int rc = 0;
+
+	if (request->body)
+		rc = judge_fill(
+			source_fill(request->body, target, request->body_escape, &page->payload),
+			"body", failure);
+	if (rc == 0)
+		rc = judge_fill(fill_headers(page, settings, request, target), "a header", failure);
+	if (rc == 0)
+		rc = judge_fill(source_fill(request->path, target, SOURCE_ESCAPE_URL, &path),
+				"path or query", failure);
+	if (rc < 0)
+		return rc;
+	page->url = http_url_make(target->endpoint, path, settings->server_name, &page->connect_to,
+				  failure);
+	free(path);
+	return page->url ? 0 : -EPROTO;
 }
 
 int http_page_fill(struct http_page *page, const struct http_settings *settings,
 		   const struct source_request *request, const struct cr_target *target,
 		   struct http_failure *failure)
 {
-	char *path;
-
 	if (page->endpoint && strcmp(page->endpoint, target->endpoint) == 0)
 		return 0;
 	http_page_fini(page);
-	http_failure_set(failure, CR_CONNECT, "no memory for a request");
-	path = source_fill(request->path, target->name, true);
-	if (path && fill(page, request, target->name))
-		page->url = http_url_make(target->endpoint, path, settings->server_name,
-					  &page->connect_to, failure);
-	free(path);
-	if (page->url)
+	if (fill(page, settings, request, target, failure) == 0) {
 		page->endpoint = strdup(target->endpoint);
-	if (page->endpoint)
-		return 0;
+		if (page->endpoint)
+			return 0;
+		http_failure_set(failure, CR_CONNECT, "no memory for a request");
+	}
 	http_page_fini(page);
 	return -EPROTO;
 }
@@ -396,6 +438,28 @@ static int read_answer(const struct http_transfer *transfer, struct source_sampl
 	return answer.status == 401 || answer.status == 403 ? -ECONNABORTED : rc;
 }
 
+bool http_transfer_renew(struct http_transfer *transfer, CURLcode code)
+{
+	long status = 0;
+	CURL *easy;
+
+	if (!transfer->is_proven || code != CURLE_OK)
+		return false;
+	curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (status != 401)
+		return false;
+	transfer->is_proven = false; /* once: with a wrong password it would be an attack */
+	easy = curl_easy_init();
+	if (!easy || set_source(easy, transfer) != CURLE_OK) {
+		curl_easy_cleanup(easy);
+		return false;
+	}
+	curl_easy_cleanup(transfer->easy);
+	transfer->easy = easy;
+	drop_body(transfer);
+	return true;
+}
+
 void http_transfer_log(const struct http_transfer *transfer, const struct cr_host *host,
 		       size_t index)
 {
@@ -420,6 +484,7 @@ int http_transfer_finish(struct http_transfer *transfer, CURLcode code,
 
 	if (code == CURLE_OK) {
 		rc = read_answer(transfer, sample, index);
+		transfer->is_proven = is_by_digest(transfer->settings) && rc != -ECONNABORTED;
 	} else {
 		judge_code(transfer, code, &failure);
 		source_fail(sample, index, failure.why, failure.text);

@@ -28,6 +28,7 @@ struct http_transfer {
 	char *body; /* of len bytes and a NUL, if len is not 0 */
 	size_t len, capacity, header_len;
 	bool is_too_big; /* the reason why we broke off */
+	bool is_proven;  /* digest: the server has taken an answer to the challenge in the handle */
 	int64_t timeout_ns;
 	char error[CURL_ERROR_SIZE];
 };
@@ -72,6 +73,13 @@ int http_transfer_prepare(struct http_transfer *transfer, const struct source_re
  * "location ...", "url ...", an empty one, and the body. */
 void http_transfer_log(const struct http_transfer *transfer, const struct cr_host *host,
 		       size_t index);
+
+/**
+ * It ended with this code. Has the server refused an answer to a challenge that it took before, and
+ * not said that it has expired? So does one that has started again. Returns true if the request is
+ * to be sent once more: the handle is a new one that knows no challenge. [own]
+ */
+bool http_transfer_renew(struct http_transfer *transfer, CURLcode code);
 
 /** It ended with this code: what came goes into sample as the answer to request index, or why
  * nothing did. The body is freed. Returns 0, -EPROTO (no good answer), or -ECONNABORTED: it makes

@@ -4,9 +4,13 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+enum { TARGET_MAX = 2047, HOST_MAX = 253 /* of a name in the DNS */ };
 
 int http_failure_set(struct http_failure *failure, enum cr_why why, const char *fmt, ...)
 {
@@ -19,22 +23,167 @@ int http_failure_set(struct http_failure *failure, enum cr_why why, const char *
 	return -EPROTO;
 }
 
-/* endpoint's base and the page's path, as a URL in curl's memory; NULL with reading */
-static char *url_join(CURLU *url, const char *page, struct http_failure *failure)
+/*** The target ***/
+
+/* Where a target's host and port stand. */
+struct authority {
+	const char *host, *port; /* port: behind its colon; NULL: none */
+	size_t host_len, port_len;
+};
+
+/* What a terminal should not be shown, so nothing is quoted before. */
+static int judge_bytes(const char *target, struct http_failure *failure)
 {
-	char *base = NULL, *query = NULL, *joined = NULL, *path = NULL;
-	size_t page_len = strcspn(page, "?"), base_len;
+	const size_t len = strlen(target);
+
+	if (len > TARGET_MAX)
+		return http_failure_set(failure, CR_CONNECT,
+					"it is longer than %d bytes; "
+					"shorten it",
+					TARGET_MAX);
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)target[i] <= ' ' || target[i] == 0x7f)
+			return http_failure_set(failure, CR_CONNECT,
+						"it holds a blank or control byte (0x%02x) as byte "
+						"%zu; remove it",
+						(unsigned char)target[i], i + 1);
+	return 0;
+}
+
+/* libcurl would take what follows for a part of the host or ignore it. */
+static int judge_parts(const char *rest, size_t len, struct http_failure *failure)
+{
+	const char *query = strpbrk(rest, "?#");
+
+	if (memchr(rest, '@', len) != NULL)
+		return http_failure_set(failure, CR_CONNECT,
+					"it must not hold a user; use user and password_file");
+	if (query != NULL && *query == '?')
+		return http_failure_set(failure, CR_CONNECT,
+					"it must not hold a query (?%.60s); use the key path",
+					query + 1);
+	if (query != NULL)
+		return http_failure_set(failure, CR_CONNECT,
+					"it must not hold a fragment (#%.60s); remove it",
+					query + 1);
+	return 0;
+}
+
+/* rest: behind the scheme, of which the first len bytes are host and port. */
+static int find_authority(const char *rest, size_t len, struct authority *at,
+			  struct http_failure *failure)
+{
+	const char *host_end = memchr(rest, *rest == '[' ? ']' : ':', len);
+
+	if (*rest == '[' && host_end == NULL)
+		return http_failure_set(failure, CR_CONNECT,
+					"its bracket is not closed; write http://[ADDRESS]:PORT");
+	if (*rest == '[')
+		host_end++;
+	*at = (struct authority){ .host = rest, .host_len = len };
+	if (host_end == NULL || host_end == rest + len)
+		return 0;
+	at->host_len = (size_t)(host_end - rest);
+	if (*host_end == ':') {
+		at->port = host_end + 1;
+		at->port_len = len - at->host_len - 1;
+	}
+	if (*host_end != ':' || memchr(at->port, ':', at->port_len) != NULL)
+		return http_failure_set(failure, CR_CONNECT,
+					"its host is unclear; put an IPv6 address in brackets: "
+					"http://[ADDRESS]:PORT");
+	return 0;
+}
+
+static int judge_authority(const struct authority *at, struct http_failure *failure)
+{
+	char port[6] = "";
+
+	if (at->host_len == 0)
+		return http_failure_set(failure, CR_CONNECT,
+					"it has no host; write http://HOST:PORT");
+	if (at->host_len > HOST_MAX)
+		return http_failure_set(failure, CR_CONNECT,
+					"its host is longer than %d letters; shorten it", HOST_MAX);
+	if (at->port == NULL)
+		return 0;
+	if (at->port_len < sizeof port)
+		memcpy(port, at->port, at->port_len);
+	if (*port == '\0' || port[strspn(port, "0123456789")] != '\0' ||
+	    strtol(port, NULL, 10) < 1 || strtol(port, NULL, 10) > UINT16_MAX)
+		return http_failure_set(failure, CR_CONNECT,
+					"\"%.*s\" is no port; ports are 1 to 65535",
+					at->port_len < 32 ? (int)at->port_len : 32, at->port);
+	return 0;
+}
+
+/* Behind "http://" or "https://", or NULL. */
+static const char *skip_scheme(const char *target)
+{
+	if (strncasecmp(target, "http://", 7) == 0)
+		return target + 7;
+	return strncasecmp(target, "https://", 8) == 0 ? target + 8 : NULL;
+}
+
+/* Is it one of ours? libcurl is generous: it takes http:///x for a host x, and no port for 80. */
+static int judge_target(const char *target, struct http_failure *failure)
+{
+	struct authority at = { 0 };
+	const char *rest;
+	size_t len;
+	int rc = judge_bytes(target, failure);
+
+	if (rc < 0)
+		return rc;
+	rest = skip_scheme(target);
+	if (rest == NULL)
+		return http_failure_set(failure, CR_CONNECT,
+					"it is not an http:// or https:// URL; write "
+					"http://HOST:PORT");
+	len = strcspn(rest, "/?#");
+	rc = judge_parts(rest, len, failure);
+	if (rc == 0)
+		rc = find_authority(rest, len, &at, failure);
+	return rc < 0 ? rc : judge_authority(&at, failure);
+}
+
+/* As libcurl sees it; NULL with failure. */
+static CURLU *open_target(const char *target, struct http_failure *failure)
+{
+	CURLU *url;
 	CURLUcode rc;
 
-	if (curl_url_get(url, CURLUPART_QUERY, &query, 0) == CURLUE_OK) {
-		http_failure_set(failure, CR_CONNECT,
-				 "the target must not hold a query (?%.60s); "
-				 "use the key path",
-				 query);
-		curl_free(query);
+	if (judge_target(target, failure) < 0)
 		return NULL;
-	}
-	rc = curl_url_get(url, CURLUPART_PATH, &base, 0);
+	url = curl_url();
+	rc = url != NULL ? curl_url_set(url, CURLUPART_URL, target, CURLU_DISALLOW_USER)
+			 : CURLUE_OUT_OF_MEMORY;
+	if (rc == CURLUE_OK)
+		return url;
+	curl_url_cleanup(url);
+	http_failure_set(failure, CR_CONNECT, "it is no URL: %s", curl_url_strerror(rc));
+	return NULL;
+}
+
+int http_url_check(const char *target, struct http_failure *failure)
+{
+	CURLU *url = open_target(target, failure);
+
+	if (url == NULL)
+		return -EINVAL;
+	curl_url_cleanup(url);
+	return 0;
+}
+
+/*** The URL of a request ***/
+
+/* url's base and the page's path, as a URL in curl's memory; NULL with failure */
+static char *url_join(CURLU *url, const char *page, struct http_failure *failure)
+{
+	char *base = NULL, *joined = NULL, *path = NULL;
+	size_t page_len = strcspn(page, "?"), base_len;
+	CURLUcode rc = curl_url_get(url, CURLUPART_PATH, &base, 0);
+
 	if (rc == CURLUE_OK) {
 		for (base_len = strlen(base); base_len && base[base_len - 1] == '/'; base_len--)
 			;
@@ -83,27 +232,18 @@ static CURLUcode rename_host(CURLU *url, const char *server_name, struct curl_sl
 char *http_url_make(const char *endpoint, const char *page, const char *server_name,
 		    struct curl_slist **connect_to, struct http_failure *failure)
 {
-	CURLU *url = curl_url();
-	char *scheme = NULL, *joined = NULL;
-	CURLUcode rc = url ? CURLUE_OK : CURLUE_OUT_OF_MEMORY;
+	struct http_failure fault;
+	CURLU *url = open_target(endpoint, &fault);
+	char *joined = NULL;
 
-	if (rc == CURLUE_OK)
-		rc = curl_url_set(url, CURLUPART_URL, endpoint, CURLU_DISALLOW_USER);
-	if (rc == CURLUE_OK)
-		rc = curl_url_get(url, CURLUPART_SCHEME, &scheme, 0);
-	if (rc == CURLUE_USER_NOT_ALLOWED)
-		http_failure_set(failure, CR_CONNECT,
-				 "the target must not hold a user; use user and password_file");
-	else if (rc != CURLUE_OK || (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0))
-		http_failure_set(failure, CR_CONNECT,
-				 "\"%.100s\" is not an http:// or https:// URL", endpoint);
-	else if (*server_name && strcmp(scheme, "https") == 0 &&
+	if (url == NULL)
+		http_failure_set(failure, fault.why, "target: %s", fault.text);
+	else if (*server_name && strncasecmp(endpoint, "https:", 6) == 0 &&
 		 rename_host(url, server_name, connect_to) != CURLUE_OK)
 		http_failure_set(failure, CR_CONNECT, "server_name: \"%.100s\" is no host name",
 				 server_name);
 	else
 		joined = url_join(url, page, failure);
-	curl_free(scheme);
 	curl_url_cleanup(url);
 	return joined;
 }

@@ -16,6 +16,10 @@ struct http_failure {
 int http_failure_set(struct http_failure *failure, enum cr_why why, const char *fmt, ...)
 	CR_PRINTF(3, 4);
 
+/** Is it a target that http_url_make() takes? Returns 0, or -EINVAL with failure, whose text begins
+ * with "it" and quotes no password. [any] */
+int http_url_check(const char *target, struct http_failure *failure);
+
 /**
  * endpoint's URL with page (path and query; may be "") behind its path; NULL with failure. Freed by
  * curl_free(). server_name: "" or what https has to find in the certificate; *connect_to: then the

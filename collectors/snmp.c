@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "snmp_agent.h"
+#include "snmp_endpoint.h"
 #include "snmp_peers.h"
 #include "snmp_settings.h"
 
@@ -441,6 +442,14 @@ static void source_forget(void *self, struct cr_target *target)
 	snmp_agent_free(agent);
 }
 
+static int source_check(void *self, const char *target, char *err, size_t err_len)
+{
+	struct snmp_endpoint endpoint;
+
+	(void)self;
+	return snmp_endpoint_read(&endpoint, target, err, err_len);
+}
+
 CR_COLLECTOR = {
 	CR_COLLECTOR_HEAD("snmp", CALLROUTER_VERSION, "polls SNMP agents (versions 1, 2c, 3)"),
 	.options = snmp_options,
@@ -449,4 +458,5 @@ CR_COLLECTOR = {
 	.fd = source_fd,
 	.collect = source_collect,
 	.forget = source_forget,
+	.check = source_check,
 };

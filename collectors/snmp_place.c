@@ -7,61 +7,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define PORT "161"
+#include "snmp_endpoint.h"
 
 /*** The target ***/
-
-/* Strict: strtol() alone would take " 161" and 70000. */
-static bool is_port(const char *text)
-{
-	const size_t len = strspn(text, "0123456789");
-
-	return len > 0 && len <= 5 && text[len] == '\0' && strtol(text, NULL, 10) >= 1 &&
-	       strtol(text, NULL, 10) <= UINT16_MAX;
-}
-
-/* Cut "udp:HOST:PORT" in place into host and port. */
-static int split(char *endpoint, bool *is_stream, int *family, const char **host, const char **port)
-{
-	static const struct {
-		const char *prefix;
-		bool is_stream;
-		int family;
-	} kinds[] = {
-		{ "udp:", false, AF_UNSPEC },
-		{ "udp6:", false, AF_INET6 },
-		{ "tcp:", true, AF_UNSPEC },
-		{ "tcp6:", true, AF_INET6 },
-	};
-	char *end;
-
-	*is_stream = false;
-	*family = AF_UNSPEC;
-	*port = PORT;
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (strncmp(endpoint, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) {
-			endpoint += strlen(kinds[i].prefix);
-			*is_stream = kinds[i].is_stream;
-			*family = kinds[i].family;
-			break;
-		}
-	*host = endpoint;
-	end = strchr(endpoint, ':');
-	if (*endpoint == '[') {
-		++*host;
-		end = strchr(endpoint, ']');
-		if (end == NULL || (end[1] != ':' && end[1] != '\0'))
-			return -EINVAL;
-		*end++ = '\0';
-	} else if (end != NULL && strchr(end + 1, ':') != NULL) {
-		return -EINVAL; /* an IPv6 address without brackets: which part is the port? */
-	}
-	if (end != NULL && *end == ':') {
-		*end = '\0';
-		*port = end + 1;
-	}
-	return **host != '\0' && is_port(*port) ? 0 : -EINVAL;
-}
 
 /* Names need a thread, and a descriptor: only who has names gets them. */
 static int names_open(struct snmp_names *names)
@@ -102,21 +50,21 @@ static int keep(struct snmp_place *place, struct snmp_names *names, const char *
 int snmp_place_read(struct snmp_place *place, struct snmp_names *names, const char *endpoint,
 		    char *text, size_t text_len)
 {
-	char copy[320];
-	const char *host, *port, *words;
-	int family, code;
+	struct snmp_endpoint at;
+	const char *words;
+	char fault[192];
+	int code;
 
 	if (place->port != 0)
 		return 0;
-	if (strlen(endpoint) >= sizeof copy ||
-	    split(memcpy(copy, endpoint, strlen(endpoint) + 1), &place->is_stream, &family, &host,
-		  &port) < 0) {
-		(void)snprintf(text, text_len, "target \"%s\": write " SNMP_ENDPOINT_FORMS,
-			       endpoint);
-		return -EINVAL;
+	code = snmp_endpoint_read(&at, endpoint, fault, sizeof fault);
+	if (code < 0) {
+		(void)snprintf(text, text_len, "target: %s", fault);
+		return code;
 	}
-	place->port = (uint16_t)strtol(port, NULL, 10);
-	code = keep(place, names, host, family);
+	place->is_stream = at.is_stream;
+	place->port = (uint16_t)strtol(at.port, NULL, 10);
+	code = keep(place, names, at.host, at.family);
 	if (code == 0)
 		return 0;
 	place->port = 0;

@@ -7,8 +7,6 @@
 
 #include "resolve.h"
 
-#define SNMP_ENDPOINT_FORMS "udp:HOST:PORT, tcp:HOST:PORT or udp6:[ADDRESS]:PORT"
-
 /** The names of a source's targets. */
 struct snmp_names {
 	struct resolver *resolver; /* NULL: no target has had a name yet */

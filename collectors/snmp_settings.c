@@ -2,15 +2,12 @@
 #include "snmp_settings.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define SECRET_LEN    256 /* with the NUL */
+#define COMMUNITY_MAX 255 /* bytes, as in net-snmp's COMMUNITY_MAX_LEN */
 #define OPEN_AT_LEAST 16
 
 enum {
@@ -148,65 +145,43 @@ const char *snmp_config_words(int code)
 
 /*** Secrets ***/
 
-/* The first line of the open file. */
-static int take_secret(char secret[SECRET_LEN], int fd, int option, const struct cr_open *in)
+static int read_secret(struct secret *secret, int option, const struct cr_open *in)
 {
-	const char *name = snmp_options[option].name, *path = in->option[option].text;
-	struct stat status;
-	ssize_t len;
-
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-		return snmp_config_refuse(in, -EINVAL, "%s %s: not a regular file", name, path);
-	if ((status.st_mode & S_IRWXO) != 0)
-		return snmp_config_refuse(in, -EACCES, "%s %s: others can use it: chmod o= %s",
-					  name, path, path);
-	len = read(fd, secret, SECRET_LEN - 1);
-	if (len < 0)
-		return snmp_config_refuse(in, -errno, "%s %s: %s", name, path,
-					  snmp_config_words(errno));
-	secret[len] = '\0';
-	if (strcspn(secret, "\r\n") == SECRET_LEN - 1)
-		return snmp_config_refuse(in, -EINVAL, "%s %s: the first line has over %d letters",
-					  name, path, SECRET_LEN - 2);
-	secret[strcspn(secret, "\r\n")] = '\0';
-	if (secret[0] == '\0')
-		return snmp_config_refuse(in, -EINVAL, "%s %s: the first line is empty", name,
-					  path);
-	return 0;
+	return secret_read(secret, snmp_options[option].name, in->option[option].text, in->err,
+			   in->err_len);
 }
 
-static int read_secret(char secret[SECRET_LEN], int option, const struct cr_open *in)
+static int read_community(struct secret *community, const struct cr_open *in)
 {
-	const char *path = in->option[option].text;
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int code;
+	const int code = read_secret(community, OPTION_COMMUNITY_FILE, in);
 
-	if (fd < 0)
-		return snmp_config_refuse(in, -errno, "%s %s: %s", snmp_options[option].name, path,
-					  snmp_config_words(errno));
-	code = take_secret(secret, fd, option, in);
-	close(fd);
+	if (code == 0 && strlen(community->text) > COMMUNITY_MAX)
+		return snmp_config_refuse(in, -EINVAL,
+					  "community_file: the community in %s has more than %d "
+					  "bytes; give agent and file a shorter one",
+					  in->option[OPTION_COMMUNITY_FILE].text, COMMUNITY_MAX);
 	return code;
 }
 
 static int read_key(struct snmp_user *user, bool is_private, int option, const struct cr_open *in)
 {
-	const char *name = snmp_options[option].name;
-	char password[SECRET_LEN];
+	const char *name = snmp_options[option].name, *path = in->option[option].text;
+	struct secret password;
 	int code;
 
-	if (in->option[option].text[0] == '\0')
+	if (path[0] == '\0')
 		return snmp_config_refuse(in, -EINVAL, "%s is set, so %s must be given",
 					  is_private ? "priv_protocol" : "auth_protocol", name);
-	code = read_secret(password, option, in);
-	if (code == 0 && strlen(password) < SNMP_PASSWORD_MIN)
+	code = read_secret(&password, option, in);
+	if (code == 0 && strlen(password.text) < SNMP_PASSWORD_MIN)
 		code = snmp_config_refuse(in, -EINVAL,
-					  "%s %s: the password has less than %d letters", name,
-					  in->option[option].text, SNMP_PASSWORD_MIN);
-	if (code == 0 && snmp_user_make_key(user, is_private, password) < 0)
+					  "%s: the password in %s has less than %d letters, which "
+					  "SNMP does not allow; choose a longer one",
+					  name, path, SNMP_PASSWORD_MIN);
+	if (code == 0 && snmp_user_make_key(user, is_private, password.text) < 0)
 		code = snmp_config_refuse(in, -EINVAL, "%s: no key could be made of the password",
 					  name);
-	explicit_bzero(password, sizeof password);
+	secret_wipe(&password);
 	return code;
 }
 
@@ -295,9 +270,9 @@ static int read_access(struct snmp_config *config, const struct cr_open *in,
 	if (option[OPTION_COMMUNITY_FILE].text[0] == '\0')
 		return snmp_config_refuse(in, -EINVAL, "version %s needs a community_file",
 					  version_words[option[OPTION_VERSION].num]);
-	code = read_secret(config->community, OPTION_COMMUNITY_FILE, in);
-	access->community = config->community;
-	access->community_len = strlen(config->community);
+	code = read_community(&config->community, in);
+	access->community = config->community.text;
+	access->community_len = strlen(config->community.text);
 	return code;
 }
 

@@ -5,6 +5,7 @@
 
 #include <callrouter/plugin.h>
 
+#include "secret.h"
 #include "snmp_agent.h"
 
 extern const struct cr_option snmp_options[];
@@ -12,7 +13,7 @@ extern const struct cr_option snmp_options[];
 /** What the settings point into. Zeroed at first. */
 struct snmp_config {
 	struct source *source;
-	char community[256];
+	struct secret community;
 	struct snmp_user user;
 };
 

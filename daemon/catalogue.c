@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +15,8 @@
 #include "plugin.h"
 #include "text.h"
 
-#define OPTIONS_MAX 128
+#define OPTIONS_MAX  128
+#define ACCEPTED_MAX 4096 /* that are remembered */
 
 int catalogue_open(struct catalogue *catalogue, const char *state_dir, char *const *dirs,
 		   size_t n_dirs, struct err *err)
@@ -98,26 +100,49 @@ int catalogue_restore(struct catalogue *catalogue, struct shelf *shelf, struct e
 	return shelf->current != NULL ? 0 : err->code;
 }
 
+/* The directories that were looked into, as many as buf takes, and which of them cannot be. */
+static void catalogue_name_dirs(const struct catalogue *catalogue, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	text_copy(buf, size, catalogue->n_dirs == 0 ? "no directory" : "");
+	for (size_t i = 0; i < catalogue->n_dirs; i++) {
+		const char *dir = catalogue->dirs[i];
+		const int code = access(dir, R_OK | X_OK) < 0 ? errno : 0;
+		const int n = snprintf(buf + used, size - used, "%s%s%s%s%s", i > 0 ? ", " : "",
+				       dir, code != 0 ? " (" : "", code != 0 ? err_words(code) : "",
+				       code != 0 ? ")" : "");
+
+		if (n < 0 || (size_t)n >= size - used) {
+			(void)snprintf(buf + used, size - used, ", %zu more",
+				       catalogue->n_dirs - i);
+			return;
+		}
+		used += (size_t)n;
+	}
+}
+
 static int catalogue_not_found(const struct catalogue *catalogue,
 			       const struct stage_listing *listing, const char *plugin,
 			       struct err *err)
 {
 	const char **names = calloc(listing->n + 1, sizeof *names);
 	const char *nearest = NULL;
+	char dirs[180];
 
+	catalogue_name_dirs(catalogue, dirs, sizeof dirs);
 	for (size_t i = 0; names != NULL && i < listing->n; i++)
 		names[i] = listing->file[i].plugin;
 	if (names != NULL)
 		nearest = text_nearest(plugin, names);
 	if (nearest != NULL)
-		err_set(err, -ENOENT, "there is no plugin \"%s\": did you mean \"%s\"?", plugin,
-			nearest);
+		err_set(err, -ENOENT, "there is no plugin \"%s\" in %s: did you mean \"%s\"?",
+			plugin, dirs, nearest);
 	else
 		err_set(err, -ENOENT,
-			"there is no plugin \"%s\": %s.so is in none of the %zu plugin "
-			"directories (the last is %s)",
-			plugin, plugin, catalogue->n_dirs,
-			catalogue->n_dirs > 0 ? catalogue->dirs[catalogue->n_dirs - 1] : "-");
+			"there is no plugin \"%s\": no %s.so in %s; put it there, or name its "
+			"folder by --plugins-dir",
+			plugin, plugin, dirs);
 	free(names);
 	return err->code;
 }
@@ -301,38 +326,101 @@ const char *catalogue_file(const struct catalogue *catalogue, const char *plugin
 /* Without memory the plugin is asked again, that is all. */
 static void catalogue_note_accepted(struct catalogue *catalogue, struct accepted accepted)
 {
-	struct accepted *grown =
-		reallocarray(catalogue->accepted, catalogue->n_accepted + 1, sizeof *grown);
+	struct accepted *grown;
 
+	if (catalogue->n_accepted == ACCEPTED_MAX)
+		catalogue->n_accepted = 0;
+	grown = reallocarray(catalogue->accepted, catalogue->n_accepted + 1, sizeof *grown);
 	if (grown == NULL)
 		return;
 	grown[catalogue->n_accepted++] = accepted;
 	catalogue->accepted = grown;
 }
 
-int catalogue_accepts(void *arg, const char *plugin, const char *packed, struct err *err)
+static bool catalogue_has_accepted(const struct catalogue *catalogue, uint64_t key)
 {
-	struct catalogue *catalogue = arg;
-	struct accepted accepted = { 0 };
-	const struct ranker_load load = {
-		.path = catalogue_path(catalogue, plugin, &accepted.is_loose),
+	for (size_t i = 0; i < catalogue->n_accepted; i++)
+		if (catalogue->accepted[i].key == key)
+			return true;
+	return false;
+}
+
+/* What would be loaded of a plugin, and the key under which its consent is remembered. */
+static int catalogue_prepare(const struct catalogue *catalogue, const char *plugin,
+			     const char *packed, struct ranker_load *load,
+			     struct accepted *accepted, struct err *err)
+{
+	*load = (struct ranker_load){
+		.path = catalogue_path(catalogue, plugin, &accepted->is_loose),
 		.plugin = plugin,
 		.service = "check",
 		.options = packed,
 	};
-
-	if (load.path == NULL)
+	if (load->path == NULL)
 		return err_set(err, -ENOENT, "its file is gone");
-	accepted.key = cr_mix64(cr_hash64(load.path, strlen(load.path))) ^
-		       cr_hash64(packed, strlen(packed));
-	for (size_t i = 0; i < catalogue->n_accepted; i++)
-		if (catalogue->accepted[i].key == accepted.key)
-			return 0;
+	accepted->key = cr_mix64(cr_hash64(load->path, strlen(load->path))) ^
+			cr_hash64(packed, strlen(packed));
+	return 0;
+}
+
+/* Its sentence may be about the file; the plugin's name comes first in any case. */
+static int catalogue_blame(const char *plugin, struct err *err)
+{
+	return strncmp(err->text, plugin, strlen(plugin)) == 0 ? err->code
+							       : err_prefix(err, "%s", plugin);
+}
+
+int catalogue_accepts(void *arg, const char *plugin, const char *packed, struct err *err)
+{
+	struct catalogue *catalogue = arg;
+	struct accepted accepted = { 0 };
+	struct ranker_load load;
+
+	if (catalogue_prepare(catalogue, plugin, packed, &load, &accepted, err) < 0)
+		return err->code;
+	if (catalogue_has_accepted(catalogue, accepted.key))
+		return 0;
 	if (ranker_check(&load, false, err) < 0)
-		return strncmp(err->text, plugin, strlen(plugin)) == 0
-			       ? err->code
-			       : err_prefix(err, "%s", plugin);
+		return catalogue_blame(plugin, err);
 	catalogue_note_accepted(catalogue, accepted);
+	return 0;
+}
+
+/** Bad targets on their way to who has asked. */
+struct refusals {
+	const struct target_list *list;
+	size_t n;
+};
+
+static void catalogue_refuse(void *user, size_t index, const char *text)
+{
+	struct refusals *refusals = user;
+
+	refusals->n++;
+	refusals->list->bad(refusals->list->user, index, text);
+}
+
+int catalogue_can_poll(void *arg, const char *plugin, const char *packed,
+		       const struct target_list *targets, struct err *err)
+{
+	struct catalogue *catalogue = arg;
+	struct refusals refusals = { targets, 0 };
+	const struct target_list told = { targets->target, targets->n, catalogue_refuse,
+					  &refusals };
+	struct accepted accepted = { 0 };
+	struct ranker_load load;
+
+	if (catalogue_prepare(catalogue, plugin, packed, &load, &accepted, err) < 0)
+		return err->code;
+	for (size_t i = 0; i < targets->n; i++)
+		accepted.key = cr_mix64(accepted.key ^
+					cr_hash64(targets->target[i], strlen(targets->target[i])));
+	if (catalogue_has_accepted(catalogue, accepted.key))
+		return 0;
+	if (ranker_check_targets(&load, &told, err) < 0)
+		return catalogue_blame(plugin, err);
+	if (refusals.n == 0)
+		catalogue_note_accepted(catalogue, accepted);
 	return 0;
 }
 

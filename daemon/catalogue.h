@@ -28,9 +28,9 @@ struct shelf {
 
 struct loose_facts;
 
-/** A plugin that accepted some options. */
+/** A plugin that accepted some options, or targets with them. */
 struct accepted {
-	uint64_t key;  /* of its file's path and the options */
+	uint64_t key;  /* of its file's path, the options and the targets */
 	bool is_loose; /* the file is not staged: it may be another one the next time */
 };
 
@@ -42,7 +42,7 @@ struct catalogue {
 	struct shelf **shelf;
 	size_t n;
 	struct loose_facts *loose; /* catalogue_options()'s */
-	struct accepted *accepted; /* catalogue_accepts()'s */
+	struct accepted *accepted; /* catalogue_accepts()'s and catalogue_can_poll()'s */
 	size_t n_accepted;
 };
 
@@ -87,6 +87,14 @@ int catalogue_accepts(void *arg, const char *plugin, const char *packed, struct 
 int catalogue_metrics(void *arg, const char *router, const char *const **needs,
 		      const char *const **wants);
 
+/**
+ * For config_read(), with options that were accepted: have the collector judge targets, in a child
+ * process. If all were good, the same list is not asked about again. arg: the catalogue. See struct
+ * config_plugins.
+ */
+int catalogue_can_poll(void *arg, const char *plugin, const char *packed,
+		       const struct target_list *targets, struct err *err);
+
 /** The file of a plugin that was asked for by catalogue_options(), or NULL. Borrowed. */
 const char *catalogue_file(const struct catalogue *catalogue, const char *plugin);
 
@@ -94,8 +102,8 @@ const char *catalogue_file(const struct catalogue *catalogue, const char *plugin
 int catalogue_check_options(const struct generation *generation, const char *packed,
 			    struct err *err);
 
-/** Forget what catalogue_options() and catalogue_accepts() learnt of files that are not staged: the
- * tables are no longer used. */
+/** Forget what catalogue_options(), catalogue_accepts() and catalogue_can_poll() learnt of files
+ * that are not staged: the tables are no longer used. */
 void catalogue_forget_facts(struct catalogue *catalogue);
 
 #endif

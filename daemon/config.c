@@ -176,6 +176,7 @@ static void free_source(struct config_source *source)
 	free(source->profile);
 	config_figures_free(source);
 	config_pairs_free(source->options, source->n_options);
+	config_pairs_free(source->variables, source->n_variables);
 }
 
 static void free_choice(struct config_choice *choice)

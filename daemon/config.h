@@ -8,6 +8,7 @@
 #include "err.h"
 #include "option.h"
 #include "profiles.h"
+#include "target_list.h"
 
 /** One "name: value" of a plugin's options or a server's vars. */
 struct config_pair {
@@ -51,6 +52,10 @@ struct config_source {
 	/* What its description gives, by name; none if its plugin reads no source language. */
 	struct config_figure *figures;
 	size_t n_figures;
+	/* What is sent names these variables. value: where, as a JSON pointer; line, column and
+	 * file are of that place. */
+	struct config_pair *variables;
+	size_t n_variables;
 	int line, column;
 };
 
@@ -164,6 +169,13 @@ struct config_plugins {
 	 */
 	int (*metrics)(void *arg, const char *router, const char *const **needs,
 		       const char *const **wants);
+	/**
+	 * Can the collector, with options that it accepts, poll these targets? NULL: it is not
+	 * asked. Returns 0 (targets->bad has been called for those that it cannot), or < 0 with a
+	 * sentence that begins with the plugin's name.
+	 */
+	int (*can_poll)(void *arg, const char *plugin, const char *packed,
+			const struct target_list *targets, struct err *err);
 };
 
 /** All mistakes of a file in its order: lines "file:line:col: what, and what would be right\n";
@@ -196,9 +208,22 @@ const char *config_warning_show(const struct config *config, const struct config
  */
 char *config_expand(const char *target, const struct config_server *server);
 
-/** Does a template name a variable at all? If not, one agent answers for all servers of the source.
- * [any] */
+/** Does a template name a variable at all? [any] */
 bool config_is_template(const char *target);
+
+/** Is every server of the source polled by itself, and not one agent for all? So it is if its
+ * target, or what is sent, names a variable. [any] */
+bool config_asks_each(const struct config_source *source);
+
+/**
+ * The values that a server has for the variables of what a source sends. *n: how many. Returns one
+ * piece of memory for free(), or NULL without memory. [any]
+ */
+struct cr_var *config_vars(const struct config_source *source, const struct config_server *server,
+			   size_t *n);
+
+/** The same of variables as they are. [any] */
+struct cr_var *config_vars_copy(const struct cr_var *from, size_t n);
 
 /** The target that a server has of its own, instead of this source's; NULL: it has none. [any] */
 const struct config_pair *config_own_target(const struct config_server *server,

@@ -57,6 +57,11 @@ bool config_is_template(const char *target)
 	return strstr(target, "${") != NULL;
 }
 
+bool config_asks_each(const struct config_source *source)
+{
+	return config_is_template(source->target) || source->n_variables > 0;
+}
+
 const struct config_pair *config_own_target(const struct config_server *server,
 					    const struct config_source *source)
 {

@@ -54,8 +54,9 @@ struct config_names {
 
 /** Where a source said what can only be checked once the servers are known. */
 struct config_source_nodes {
-	const yaml_node_t *entry, *target, *servers;
+	const yaml_node_t *entry, *target, *servers, *profile;
 	bool is_per_server; /* its answers are about one server each */
+	bool is_accepted;   /* the plugin has accepted the options */
 };
 
 /** One reading of one file. */
@@ -183,7 +184,8 @@ struct config_options {
 	const char *const *own_keys;
 	bool is_faulty; /* mistakes have been told: the plugin is not asked */
 };
-void config_options_check(struct config_reader *reader, const struct config_options *options);
+/* Returns whether the plugin has accepted them. */
+bool config_options_check(struct config_reader *reader, const struct config_options *options);
 
 /*** config_profile.c ***/
 
@@ -238,6 +240,32 @@ void config_ranks_by_find(struct config_reader *reader, struct config_choice *ch
 void config_warnings_make(struct config_reader *reader);
 void config_warnings_free(struct config *config);
 
+/*** config_vars.c ***/
+
+struct source;
+struct source_yaml;
+
+/** Remember the variables that what the source sends names, and where. [main] */
+void config_vars_note(struct config_reader *reader, const struct source *parsed,
+		      const struct source_yaml *yaml, struct config_source *source);
+
+/** Check them, once the servers are known. [main] */
+void config_vars_check(struct config_reader *reader, const struct config_source *source,
+		       const struct config_source_nodes *nodes);
+
+/** A variable, and where it was written. */
+struct config_use {
+	struct config_place place;
+	const char *what; /* "target", "path" */
+	const char *name;
+	size_t len;
+	bool is_of_target; /* servers with a target of their own need not have it */
+};
+
+/** A mistake if a server that the source polls does not have the variable. [main] */
+void config_vars_check_use(struct config_reader *reader, const struct config_source *source,
+			   const struct config_use *use);
+
 /*** config_servers.c ***/
 
 /** Read the list of servers. Sources must have been read. [main] */
@@ -257,6 +285,11 @@ void config_sources_read(struct config_reader *reader, const yaml_node_t *list);
 
 /** The rest: which servers are polled, and what their targets are made of. [main] */
 void config_sources_finish(struct config_reader *reader);
+
+/*** config_targets.c ***/
+
+/** Have collectors judge all targets of the sources whose options they accept. [main] */
+void config_targets_check(struct config_reader *reader);
 
 /*** config_services.c ***/
 

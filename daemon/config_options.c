@@ -3,27 +3,33 @@
 #include "config_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "option.h"
+#include "secret.h"
 #include "text.h"
 
-#define OTHERS 007 /* permissions of everybody else */
+/* How much of a file is judged. */
+enum guard { GUARD_NONE = 0, GUARD_FILE, GUARD_LINE };
 
-static bool is_secret(const char *option)
+/* By the option's name: a secret in a file's first line, or one in a form of the plugin's own. */
+static enum guard guard_of(const char *option)
 {
-	static const char *const secrets[] = { "community_file", "password_file", "token_file",
-					       "key_file", "secret_file" };
+	static const struct {
+		const char *ending;
+		enum guard guard;
+	} secrets[] = {
+		{ "community_file", GUARD_LINE }, { "password_file", GUARD_LINE },
+		{ "token_file", GUARD_LINE },     { "key_file", GUARD_FILE },
+		{ "secret_file", GUARD_FILE },    { "secret_header_file", GUARD_LINE },
+	};
 
 	for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)
-		if (text_ends_in(option, secrets[i]))
-			return true;
-	return false;
+		if (text_ends_in(option, secrets[i].ending))
+			return secrets[i].guard;
+	return GUARD_NONE;
 }
 
 /* Where an option was written. */
@@ -49,54 +55,41 @@ static void make_absolute(struct config_reader *reader, struct config_pair *pair
 	pair->value = path;
 }
 
-static void note_unopened(struct config_reader *reader, const struct config_place *place,
-			  const struct config_pair *pair, int code)
-{
-	config_mistake_in(reader, place, "%s: %s cannot be opened: %s; %s", pair->name, pair->value,
-			  err_words(code),
-			  code == EACCES ? "let the daemon's user read it"
-					 : "create it, with mode 640, or correct the path");
-}
-
+/* By the rules by which collectors read it, so that a good one will do when it is polled. */
 static void check_secret(struct config_reader *reader, const struct config_pair *pair,
-			 const yaml_node_t *at)
+			 const yaml_node_t *at, enum guard guard)
 {
 	const struct config_place place = place_of(pair, at);
-	struct stat st;
-	int fd;
+	char text[2 * CONFIG_TEXT_MAX + 300]; /* it names the file twice */
+	struct secret secret;
+	int code;
 
 	if (pair->value[0] == '\0') {
 		config_mistake_in(reader, &place, "%s is empty; name a file", pair->name);
 		return;
 	}
-	/* A FIFO must not hold us up. */
-	fd = open(pair->value, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0) {
-		note_unopened(reader, &place, pair, errno);
-		return;
-	}
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		config_mistake_in(reader, &place, "%s: %s is no regular file; name one", pair->name,
-				  pair->value);
-	else if ((st.st_mode & OTHERS) != 0)
-		config_mistake_in(reader, &place,
-				  "%s: %s has mode %03o, so others than its owner and group can "
-				  "get at it; run chmod 640 %s",
-				  pair->name, pair->value, (unsigned)st.st_mode & 0777,
-				  pair->value);
-	close(fd);
+	if (guard == GUARD_FILE)
+		code = secret_check(pair->name, pair->value, text, sizeof text);
+	else
+		code = secret_read(&secret, pair->name, pair->value, text, sizeof text);
+	if (guard == GUARD_LINE)
+		secret_wipe(&secret);
+	if (code < 0)
+		config_mistake_in(reader, &place, "%s", text);
 }
 
 static void check_files(struct config_reader *reader, const struct config_options *options)
 {
 	for (size_t i = 0; i < options->n; i++) {
 		struct config_pair *pair = &options->pairs[i];
+		enum guard guard;
 
 		if (!text_ends_in(pair->name, "_file"))
 			continue;
 		make_absolute(reader, pair);
-		if (is_secret(pair->name))
-			check_secret(reader, pair, options->profile_at);
+		guard = guard_of(pair->name);
+		if (guard != GUARD_NONE)
+			check_secret(reader, pair, options->profile_at, guard);
 	}
 }
 
@@ -146,20 +139,22 @@ static void check_missing(struct config_reader *reader, const struct config_opti
 }
 
 /* Some values only the plugin itself can judge. */
-static void check_accepted(struct config_reader *reader, const struct config_options *options)
+static bool check_accepted(struct config_reader *reader, const struct config_options *options)
 {
 	const struct config_plugins *plugins = reader->plugins;
 	char *packed = config_pack(options->pairs, options->n);
 	struct err err = { 0, "" };
+	int r = -ENOMEM;
 
 	if (packed == NULL)
 		reader->is_out_of_memory = true;
-	else if (plugins->accepts(plugins->arg, options->plugin, packed, &err) < 0)
+	else if ((r = plugins->accepts(plugins->arg, options->plugin, packed, &err)) < 0)
 		config_mistake(reader, options->plugin_at, "plugin %s", err.text);
 	free(packed);
+	return r >= 0;
 }
 
-void config_options_check(struct config_reader *reader, const struct config_options *options)
+bool config_options_check(struct config_reader *reader, const struct config_options *options)
 {
 	const struct config_plugins *plugins = reader->plugins;
 	const size_t n = reader->n_mistakes + reader->n_unlisted;
@@ -168,14 +163,15 @@ void config_options_check(struct config_reader *reader, const struct config_opti
 
 	check_files(reader, options);
 	if (plugins == NULL || options->plugin == NULL || reader->is_out_of_memory)
-		return;
+		return false;
 	if (plugins->options(plugins->arg, options->is_router, options->plugin, &table, &err) < 0) {
 		config_mistake(reader, options->plugin_at, "%s", err.text);
-		return;
+		return false;
 	}
 	check_given(reader, options, table);
 	check_missing(reader, options, table);
-	if (plugins->accepts != NULL && !options->is_faulty &&
-	    reader->n_mistakes + reader->n_unlisted == n && !reader->is_out_of_memory)
-		check_accepted(reader, options);
+	if (options->is_faulty || reader->n_mistakes + reader->n_unlisted > n ||
+	    reader->is_out_of_memory)
+		return false;
+	return plugins->accepts == NULL || check_accepted(reader, options);
 }

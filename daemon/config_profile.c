@@ -331,8 +331,10 @@ static void finish_text(struct making *making, struct config_source_nodes *nodes
 			       "(callrouterctl profile list shows them)");
 	else if (source_parse(pair.value, &parsed, take_source_fault, making) == -ENOMEM)
 		reader->is_out_of_memory = true;
-	if (parsed != NULL)
+	if (parsed != NULL) {
 		config_figures_read(reader, pair.value, making->source);
+		config_vars_note(reader, parsed, making->yaml, making->source);
+	}
 	nodes->is_per_server = parsed != NULL && parsed->scope == SOURCE_SERVER;
 	source_free(parsed);
 	pair.name = config_copy(reader, CONFIG_SOURCE_OPTION);

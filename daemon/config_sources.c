@@ -82,7 +82,7 @@ static void read_plugin(struct config_reader *reader, const yaml_node_t *const *
 	options.pairs = source->options;
 	options.n = source->n_options;
 	options.own_keys = source_keys;
-	config_options_check(reader, &options);
+	nodes->is_accepted = config_options_check(reader, &options);
 }
 
 static void read_source(struct config_reader *reader, const yaml_node_t *node,
@@ -97,6 +97,7 @@ static void read_source(struct config_reader *reader, const yaml_node_t *node,
 		return;
 	nodes->target = slot[TARGET];
 	nodes->servers = slot[SERVERS];
+	nodes->profile = slot[PROFILE];
 	if (slot[NAME] != NULL)
 		source->name = config_name(reader, slot[NAME], "name");
 	else
@@ -137,87 +138,20 @@ void config_sources_read(struct config_reader *reader, const yaml_node_t *list)
 
 /*** Once the servers are known ***/
 
-/* The variable that was probably meant, of those that this server has. */
-static const char *nearest_variable(const struct config_server *server, const char *name)
-{
-	const char *words[CONFIG_PAIRS_MAX + 4];
-	size_t n = 0;
-
-	for (; config_own_variables[n] != NULL; n++)
-		words[n] = config_own_variables[n];
-	for (size_t i = 0; i < server->n_vars; i++)
-		words[n++] = server->vars[i].name;
-	words[n] = NULL;
-	return text_nearest(name, words);
-}
-
-/* first: the first of n_lacking servers, of n, that do not have the variable. */
-static void note_variable(struct config_reader *reader, const yaml_node_t *at, const char *name,
-			  const struct config_server *first, size_t n_lacking)
-{
-	const char *nearest = nearest_variable(first, name);
-	const char *of = first->name != NULL ? first->name : "?";
-	char others[64] = "";
-
-	if (n_lacking > 1)
-		(void)snprintf(others, sizeof others, " and %zu other%s", n_lacking - 1,
-			       n_lacking > 2 ? "s" : "");
-	if (nearest != NULL)
-		config_mistake(reader, at,
-			       "target: ${%s} is unknown for server \"%s\"%s; did you mean ${%s}?",
-			       name, of, others, nearest);
-	else
-		config_mistake(reader, at,
-			       "target: ${%s} is unknown for server \"%s\"%s; there are ${host}, "
-			       "${port}, ${name} and the server's vars",
-			       name, of, others);
-}
-
-/* Every server has these; one that lacks them has a bad address or name, and that has been told. */
-static bool is_own_variable(const struct config_piece *piece)
-{
-	for (size_t i = 0; config_own_variables[i] != NULL; i++)
-		if (strlen(config_own_variables[i]) == piece->len &&
-		    strncmp(config_own_variables[i], piece->ptr, piece->len) == 0)
-			return true;
-	return false;
-}
-
-static void check_variable(struct config_reader *reader, const struct config_source *source,
-			   const yaml_node_t *at, const struct config_piece *piece)
-{
-	const struct config_server *first = NULL;
-	size_t n_lacking = 0;
-	char *name;
-
-	for (size_t i = 0; i < source->n_servers; i++) {
-		const struct config_server *server = &reader->config->servers[source->servers[i]];
-
-		if (config_own_target(server, source) != NULL ||
-		    config_variable(server, piece->ptr, piece->len) != NULL)
-			continue;
-		first = first != NULL ? first : server;
-		n_lacking++;
-	}
-	if (first == NULL)
-		return;
-	name = strndup(piece->ptr, piece->len);
-	if (name != NULL)
-		note_variable(reader, at, name, first, n_lacking);
-	else
-		reader->is_out_of_memory = true;
-	free(name);
-}
-
 static void check_target(struct config_reader *reader, const struct config_source *source,
 			 const yaml_node_t *at)
 {
+	const struct config_place place = { NULL, at->start_mark.line + 1,
+					    at->start_mark.column + 1, NULL };
 	const char *rest = source->target;
 	struct config_piece piece;
 
-	while (rest != NULL && config_piece_next(&rest, &piece) > 0)
-		if (piece.is_variable && !is_own_variable(&piece))
-			check_variable(reader, source, at, &piece);
+	while (rest != NULL && config_piece_next(&rest, &piece) > 0) {
+		const struct config_use use = { place, "target", piece.ptr, piece.len, true };
+
+		if (piece.is_variable)
+			config_vars_check_use(reader, source, &use);
+	}
 }
 
 /* Who asks each server by itself has to be told where each of them is. */
@@ -230,7 +164,7 @@ static void check_scope(struct config_reader *reader, const struct config_source
 		needs_target |= config_own_target(&reader->config->servers[source->servers[i]],
 						  source) == NULL;
 	if (nodes->is_per_server && needs_target && source->target != NULL &&
-	    !config_is_template(source->target))
+	    !config_asks_each(source))
 		config_mistake(reader, nodes->target,
 			       "target: this source asks each server by itself, so the target has "
 			       "to say where each is; put ${host} or another variable into it");
@@ -289,7 +223,9 @@ void config_sources_finish(struct config_reader *reader)
 				    &source->n_servers);
 		if (nodes->target != NULL)
 			check_target(reader, source, nodes->target);
+		config_vars_check(reader, source, nodes);
 		check_scope(reader, source, nodes);
 		check_own_targets(reader, source);
 	}
+	config_targets_check(reader);
 }

@@ -25,6 +25,7 @@
 struct target {
 	struct cr_target target; /* first: what the collector sees */
 	char *name, *endpoint;   /* target's own, ours to free */
+	struct cr_var *vars;     /* likewise */
 	uint64_t seed, round;
 	unsigned failures; /* in a row */
 	bool is_under_way, was_started;

@@ -15,30 +15,43 @@ static void target_free(struct target *target)
 		return;
 	free(target->name);
 	free(target->endpoint);
+	free(target->vars);
 	free(target);
 }
 
-/** Takes endpoint. Returns NULL without memory (also if endpoint is NULL). */
-static struct target *target_new(const char *source, const char *name, char *endpoint,
-				 bool is_shared)
+/** Whom to poll, on its way into a target. */
+struct aim {
+	const char *name;
+	char *endpoint;
+	struct cr_var *vars;
+	size_t n_vars;
+	bool is_shared;
+};
+
+/** Takes endpoint and vars. Returns NULL without memory (also if one of them is NULL). */
+static struct target *target_new(const char *source, const struct aim *aim)
 {
 	struct target *target = calloc(1, sizeof *target);
 
-	if (target == NULL || endpoint == NULL)
+	if (target == NULL || aim->endpoint == NULL || aim->vars == NULL)
 		goto no_memory;
-	target->name = strdup(name);
+	target->name = strdup(aim->name);
 	if (target->name == NULL)
 		goto no_memory;
-	target->endpoint = endpoint;
+	target->endpoint = aim->endpoint;
+	target->vars = aim->vars;
 	target->target.name = target->name;
-	target->target.endpoint = endpoint;
-	target->target.is_shared = is_shared;
-	target->seed = poller_schedule_seed(source, name);
+	target->target.endpoint = aim->endpoint;
+	target->target.var = aim->vars;
+	target->target.n_vars = aim->n_vars;
+	target->target.is_shared = aim->is_shared;
+	target->seed = poller_schedule_seed(source, aim->name);
 	return target;
 
 no_memory:
 	free(target);
-	free(endpoint);
+	free(aim->endpoint);
+	free(aim->vars);
 	return NULL;
 }
 
@@ -128,10 +141,10 @@ static bool add_server(struct source *source, const char *name, bool is_covered)
 	return true;
 }
 
-/** Takes endpoint. */
-static bool add_target(struct source *source, const char *name, char *endpoint, bool is_shared)
+/** Takes aim's endpoint and vars. */
+static bool add_target(struct source *source, const struct aim *aim)
 {
-	struct target *const target = target_new(source->name, name, endpoint, is_shared);
+	struct target *const target = target_new(source->name, aim);
 
 	if (target == NULL)
 		return false;
@@ -215,14 +228,14 @@ static int read_options(struct source *source, struct err *err)
 static int add_configured(struct source *source, const struct config *config,
 			  const struct config_source *from, struct err *err)
 {
-	const bool is_template = config_is_template(from->target);
+	const bool asks_each = config_asks_each(from);
 	bool needs_shared = false;
 
 	for (size_t i = 0; i < from->n_servers; i++) {
 		const struct config_server *server = config->servers + from->servers[i];
 		const struct config_pair *own = config_own_target(server, from);
-		const bool is_covered = own == NULL && !is_template;
-		char *endpoint;
+		const bool is_covered = own == NULL && !asks_each;
+		struct aim aim = { .name = server->name };
 
 		if (server->is_admin)
 			continue;
@@ -231,15 +244,21 @@ static int add_configured(struct source *source, const struct config *config,
 		needs_shared |= is_covered;
 		if (is_covered)
 			continue;
-		endpoint = config_expand(own == NULL ? from->target : own->value, server);
-		if (endpoint == NULL)
+		aim.endpoint = config_expand(own == NULL ? from->target : own->value, server);
+		if (aim.endpoint == NULL)
 			return err_set(err, -EINVAL, "the target cannot be filled in for server %s",
 				       server->name);
-		if (!add_target(source, server->name, endpoint, false))
+		aim.vars = config_vars(from, server, &aim.n_vars);
+		if (!add_target(source, &aim))
 			return err_set(err, -ENOMEM, "out of memory");
 	}
-	if (needs_shared && !add_target(source, from->name, strdup(from->target), true))
-		return err_set(err, -ENOMEM, "out of memory");
+	if (needs_shared) {
+		const struct aim aim = { from->name, strdup(from->target),
+					 config_vars_copy(NULL, 0), 0, true };
+
+		if (!add_target(source, &aim))
+			return err_set(err, -ENOMEM, "out of memory");
+	}
 	sort(source);
 	return 0;
 }
@@ -265,6 +284,16 @@ struct source *poller_source_new(struct poller *poller, const struct config *con
 	return source;
 }
 
+static bool add_same_target(struct source *source, const struct target *old)
+{
+	const struct cr_target *target = &old->target;
+	const struct aim aim = { old->name, strdup(old->endpoint),
+				 config_vars_copy(target->var, target->n_vars), target->n_vars,
+				 target->is_shared };
+
+	return add_target(source, &aim);
+}
+
 struct source *poller_source_renew(const struct source *old, const struct plugin *plugin,
 				   struct err *err)
 {
@@ -275,8 +304,7 @@ struct source *poller_source_renew(const struct source *old, const struct plugin
 	for (size_t i = 0; is_good && i < old->n_servers; i++)
 		is_good = add_server(source, old->server[i].name, old->server[i].is_covered);
 	for (size_t i = 0; is_good && i < old->n_targets; i++)
-		is_good = add_target(source, old->target[i]->name, strdup(old->target[i]->endpoint),
-				     old->target[i]->target.is_shared);
+		is_good = add_same_target(source, old->target[i]);
 	if (!is_good) {
 		(void)err_set(err, -ENOMEM, "source %s: out of memory", old->name);
 		poller_source_free(source);
@@ -292,10 +320,21 @@ struct source *poller_source_renew(const struct source *old, const struct plugin
 	return source;
 }
 
+static bool are_same_vars(const struct cr_target *a, const struct cr_target *b)
+{
+	if (a->n_vars != b->n_vars)
+		return false;
+	for (size_t i = 0; i < a->n_vars; i++)
+		if (strcmp(a->var[i].name, b->var[i].name) != 0 ||
+		    strcmp(a->var[i].value, b->var[i].value) != 0)
+			return false;
+	return true;
+}
+
 static bool are_same_targets(const struct target *a, const struct target *b)
 {
 	return a->target.is_shared == b->target.is_shared && strcmp(a->name, b->name) == 0 &&
-	       strcmp(a->endpoint, b->endpoint) == 0;
+	       strcmp(a->endpoint, b->endpoint) == 0 && are_same_vars(&a->target, &b->target);
 }
 
 /** Is it the same code? A replaced plugin has the same name, but other functions. */
@@ -303,7 +342,7 @@ static bool are_same_tables(const struct cr_collector *a, const struct cr_collec
 {
 	return a->name == b->name && a->version == b->version && a->options == b->options &&
 	       a->open == b->open && a->close == b->close && a->fd == b->fd &&
-	       a->collect == b->collect && a->forget == b->forget;
+	       a->collect == b->collect && a->forget == b->forget && a->check == b->check;
 }
 
 bool poller_source_is_same(const struct source *source, const struct source *old)

@@ -69,13 +69,15 @@ static int take_target(struct attempt *attempt, const struct config_server *serv
 	const struct config_pair *own = config_own_target(server, source);
 	struct probe_target *target = &attempt->target;
 
-	target->is_shared = own == NULL && !config_is_template(source->target);
+	target->is_shared = own == NULL && !config_asks_each(source);
 	target->name = target->is_shared ? source->name : server->name;
 	target->endpoint =
 		target->is_shared
 			? strdup(source->target)
 			: config_expand(own != NULL ? own->value : source->target, server);
-	return target->endpoint != NULL ? 0 : fail("out of memory");
+	target->vars = target->is_shared ? config_vars_copy(NULL, 0)
+					 : config_vars(source, server, &target->n_vars);
+	return target->endpoint != NULL && target->vars != NULL ? 0 : fail("out of memory");
 }
 
 static int find_target(struct attempt *attempt)
@@ -86,8 +88,8 @@ static int find_target(struct attempt *attempt)
 
 	for (size_t i = 0; i < source->n_servers; i++) {
 		const struct config_server *server = &servers[source->servers[i]];
-		const bool is_covered = config_own_target(server, source) == NULL &&
-					!config_is_template(source->target);
+		const bool is_covered =
+			config_own_target(server, source) == NULL && !config_asks_each(source);
 
 		if (name != NULL ? strcmp(server->name, name) == 0 : chosen == NULL || is_covered)
 			chosen = server;
@@ -354,5 +356,6 @@ int probe(const struct config *config, struct catalogue *catalogue,
 	source_sample_free(attempt.sample);
 	source_free(attempt.language);
 	free(attempt.target.endpoint);
+	free(attempt.target.vars);
 	return status;
 }

@@ -268,6 +268,8 @@ static _Noreturn void child_main(int fd, const char *path, const struct config_s
 			       .out = fdopen(fd, "w"),
 			       .target = { .name = target->name,
 					   .endpoint = target->endpoint,
+					   .var = target->vars,
+					   .n_vars = target->n_vars,
 					   .is_shared = target->is_shared } };
 
 	if (child.out == NULL)

@@ -13,8 +13,10 @@
 
 /** Whom to poll. */
 struct probe_target {
-	const char *name; /* of the server, or of the source */
-	char *endpoint;   /* ours to free */
+	const char *name;    /* of the server, or of the source */
+	char *endpoint;      /* ours to free */
+	struct cr_var *vars; /* likewise */
+	size_t n_vars;
 	bool is_shared;
 };
 

@@ -30,6 +30,8 @@ const char *ranker_phase_words(uint32_t phase)
 		return "while it was loaded (a constructor?)";
 	case WIRE_OPENING:
 		return "in open()";
+	case WIRE_CHECKING:
+		return "in check()";
 	case WIRE_RANKING:
 		return "in rank()";
 	case WIRE_ROUTING:
@@ -76,6 +78,16 @@ static int ranker_lift(int fd)
 	return high;
 }
 
+/* All but the standard streams and the channels: libcurl does not mark the descriptors that wake
+ * its multi handles as closed on exec, nor does who started us mark his. glibc takes no offence at
+ * those that are closed already. */
+static void ranker_close_others(posix_spawn_file_actions_t *actions)
+{
+	for (int fd = STDERR_FILENO + 1; fd < WIRE_SOCKET_FD; fd++)
+		posix_spawn_file_actions_addclose(actions, fd);
+	posix_spawn_file_actions_addclosefrom_np(actions, WIRE_AREA_FD + 1);
+}
+
 static int ranker_spawn(const struct ranker_load *load, int sock, int area, pid_t *pid)
 {
 	char *argv[WIRE_ARGS + 1] = { 0 };
@@ -97,8 +109,7 @@ static int ranker_spawn(const struct ranker_load *load, int sock, int area, pid_
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, sock, WIRE_SOCKET_FD);
 	posix_spawn_file_actions_adddup2(&actions, area, WIRE_AREA_FD);
-	/* libcurl marks the descriptors that wake its multi handles not as closed on exec. */
-	posix_spawn_file_actions_addclosefrom_np(&actions, WIRE_AREA_FD + 1);
+	ranker_close_others(&actions);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
 	/* a process group of its own: what the plugin forks is ended with it */

@@ -16,7 +16,6 @@
 
 #include "counters.h"
 #include "log.h"
-#include "option.h"
 #include "ranker_wire.h"
 #include "text.h"
 #include "view.h"
@@ -152,37 +151,16 @@ static const struct image_header *child_image(const struct child *child, struct 
 	return image_check(image, image->bytes, err) == 0 ? image : NULL;
 }
 
-/* A collector is opened and closed: that its open() does not crash is all that can be tried. */
-static int child_try_collector(struct child *child, struct err *err)
+/* A collector is opened and closed, and perhaps asked about targets: more cannot be tried. */
+static int child_try_collector(struct child *child, bool with_targets, struct err *err)
 {
-	const struct cr_collector *collector = &child->plugin->collector;
-	union cr_value values[64] = { { 0 } };
-	struct option_text given[64];
-	char *packed = strdup(child->argv[WIRE_ARG_OPTIONS]);
-	char text[200] = "";
-	void *self = NULL;
-	const struct cr_open in = { .host = &child_host,
-				    .option = values,
-				    .source = child->argv[WIRE_ARG_SERVICE],
-				    .err = text,
-				    .err_len = sizeof text };
-	int n = packed != NULL ? option_unpack(packed, given, 64) : -ENOMEM;
-	int failed = n < 0 ? err_set(err, n, "options could not be read") : 0;
+	const struct collector_trial trial = { .plugin = child->plugin,
+					       .host = &child_host,
+					       .source = child->argv[WIRE_ARG_SERVICE],
+					       .options = child->argv[WIRE_ARG_OPTIONS],
+					       .area = child->area };
 
-	if (failed == 0 && option_count(collector->options) > 64)
-		failed = err_set(err, -E2BIG, "more than 64 options");
-	if (failed == 0)
-		failed = option_parse(collector->options, given, (size_t)n, values, err);
-	child->area->phase = WIRE_OPENING;
-	if (failed == 0 && collector->open != NULL && (failed = collector->open(&in, &self)) < 0)
-		err_set(err, failed, "open() failed: %s",
-			text[0] != '\0' ? text : err_words(failed));
-	child->area->phase = WIRE_CLOSING;
-	if (failed >= 0 && collector->close != NULL)
-		collector->close(self);
-	child->area->phase = WIRE_WAITING;
-	free(packed);
-	return failed < 0 ? failed : 0;
+	return ranker_try_collector(&trial, with_targets, err);
 }
 
 static int child_try(struct child *child, uint32_t instance, struct err *err)
@@ -192,7 +170,7 @@ static int child_try(struct child *child, uint32_t instance, struct err *err)
 	const struct image_header *image = NULL;
 
 	if (child->plugin->kind == PLUGIN_COLLECTOR)
-		return child_try_collector(child, err);
+		return child_try_collector(child, false, err);
 	if (child_open_router(child, err) < 0)
 		return err->code;
 	if (instance != IMAGE_NONE && (image = child_image(child, err)) == NULL)
@@ -264,8 +242,13 @@ static int child_serve(struct child *child, const struct wire_message *message, 
 	child_map_counters(child);
 	switch ((enum wire_op)message->op) {
 	case WIRE_OPEN:
-		return child->plugin->kind == PLUGIN_COLLECTOR ? child_try_collector(child, err)
-							       : child_open_router(child, err);
+		return child->plugin->kind == PLUGIN_COLLECTOR
+			       ? child_try_collector(child, false, err)
+			       : child_open_router(child, err);
+	case WIRE_TARGETS:
+		if (child->plugin->kind == PLUGIN_COLLECTOR)
+			return child_try_collector(child, true, err);
+		break;
 	case WIRE_TRY:
 		return child_try(child, message->instance, err);
 	case WIRE_RANK:

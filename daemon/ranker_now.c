@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,10 +12,10 @@
 #include "ranker_internal.h"
 
 /* A signal in between is not the plugin's time. */
-static bool ranker_is_ready(struct pollfd *ready)
+static bool ranker_is_ready(struct pollfd *ready, int64_t limit_ns)
 {
-	const int64_t until = clock_now_ns() + RANKER_TRIAL_NS;
-	int64_t left = RANKER_TRIAL_NS;
+	const int64_t until = clock_now_ns() + limit_ns;
+	int64_t left = limit_ns;
 	int got;
 
 	while ((got = poll(ready, 1, (int)(left / CLOCK_MS) + 1)) < 0 && errno == EINTR && left > 0)
@@ -23,15 +24,16 @@ static bool ranker_is_ready(struct pollfd *ready)
 }
 
 /* Wait for one message of a child that is asked while nobody runs the loop. */
-static int ranker_hear_now(struct ranker *child, const char *path, struct err *err)
+static int ranker_hear_now(struct ranker *child, const char *path, int64_t limit_ns,
+			   struct err *err)
 {
 	struct wire_message message = { 0 };
 	struct pollfd ready = { .fd = child->sock, .events = POLLIN };
 
 	assert(child->area != NULL); /* ranker_launch() went well */
-	if (!ranker_is_ready(&ready))
-		return err_set(err, -ETIMEDOUT, "%s did not return within 2 s %s", path,
-			       ranker_phase_words(child->area->phase));
+	if (!ranker_is_ready(&ready, limit_ns))
+		return err_set(err, -ETIMEDOUT, "%s did not return within %d s %s", path,
+			       (int)(limit_ns / CLOCK_S), ranker_phase_words(child->area->phase));
 	if (recv(child->sock, &message, sizeof message, 0) != (ssize_t)sizeof message)
 		return err_set(err, -ECHILD, "%s crashed, or ended its process, %s", path,
 			       ranker_phase_words(child->area->phase));
@@ -62,7 +64,7 @@ int ranker_describe(const char *path, const char *name, struct ranker_facts **ou
 	if (failed < 0)
 		err_set(err, failed, "%s: no process to look into it: %s", path, err_words(failed));
 	else
-		failed = ranker_hear_now(&child, path, err);
+		failed = ranker_hear_now(&child, path, RANKER_TRIAL_NS, err);
 	if (failed == 0) {
 		child.area->facts[sizeof child.area->facts - 1] = '\0';
 		*out = ranker_facts_read(child.area->facts, err);
@@ -72,20 +74,76 @@ int ranker_describe(const char *path, const char *name, struct ranker_facts **ou
 	return failed;
 }
 
-int ranker_check(const struct ranker_load *load, bool is_trial, struct err *err)
+/* Start one and wait until it has loaded its plugin. */
+static int ranker_start_now(struct ranker *child, const struct ranker_load *load, struct err *err)
 {
-	const struct wire_message message = { .op = is_trial ? WIRE_TRY : WIRE_OPEN,
-					      .instance = IMAGE_NONE };
-	struct ranker child = { .sock = -1 };
-	int failed = ranker_launch(&child, load);
+	const int failed = ranker_launch(child, load);
 
 	if (failed < 0)
-		err_set(err, failed, "%s: no process to try it: %s", load->path, err_words(failed));
-	else
-		failed = ranker_hear_now(&child, load->path, err);
-	if (failed == 0) {
-		(void)send(child.sock, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
-		failed = ranker_hear_now(&child, load->path, err);
+		return err_set(err, failed, "%s: no process to try it: %s", load->path,
+			       err_words(failed));
+	return ranker_hear_now(child, load->path, RANKER_TRIAL_NS, err);
+}
+
+static int ranker_ask_now(struct ranker *child, const struct ranker_load *load, enum wire_op op,
+			  struct err *err)
+{
+	const struct wire_message message = { .op = op, .instance = IMAGE_NONE };
+
+	(void)send(child->sock, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return ranker_hear_now(child, load->path,
+			       op == WIRE_TARGETS ? RANKER_CHECK_NS : RANKER_TRIAL_NS, err);
+}
+
+int ranker_check(const struct ranker_load *load, bool is_trial, struct err *err)
+{
+	struct ranker child = { .sock = -1 };
+	int failed = ranker_start_now(&child, load, err);
+
+	if (failed == 0)
+		failed = ranker_ask_now(&child, load, is_trial ? WIRE_TRY : WIRE_OPEN, err);
+	ranker_end_now(&child);
+	return failed;
+}
+
+/* As many as fit, from the i-th on. Returns how many. */
+static size_t ranker_put_targets(struct wire_targets *to, const struct target_list *from, size_t i)
+{
+	size_t n = 0, bytes = 0;
+
+	for (; n < WIRE_TARGETS_MAX && i + n < from->n; n++) {
+		const size_t len = strlen(from->target[i + n]) + 1;
+
+		assert(len <= TARGET_LIST_LEN);
+		if (len > sizeof to->text - bytes)
+			break;
+		memcpy(to->text + bytes, from->target[i + n], len);
+		to->verdict[n].is_bad = false;
+		bytes += len;
+	}
+	to->n = (uint32_t)n;
+	return n;
+}
+
+int ranker_check_targets(const struct ranker_load *load, const struct target_list *targets,
+			 struct err *err)
+{
+	struct ranker child = { .sock = -1 };
+	int failed = ranker_start_now(&child, load, err);
+	size_t n;
+
+	for (size_t i = 0; failed == 0 && i < targets->n; i += n) {
+		struct wire_targets *area = &child.area->targets;
+
+		n = ranker_put_targets(area, targets, i);
+		failed = ranker_ask_now(&child, load, WIRE_TARGETS, err);
+		for (size_t k = 0; failed == 0 && k < n; k++) {
+			struct wire_verdict verdict = area->verdict[k]; /* whatever it wrote */
+
+			verdict.text[sizeof verdict.text - 1] = '\0';
+			if (verdict.is_bad)
+				targets->bad(targets->user, i + k, verdict.text);
+		}
 	}
 	ranker_end_now(&child);
 	return failed;

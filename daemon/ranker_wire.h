@@ -17,7 +17,8 @@ enum wire_op {
 	WIRE_HELLO = 1, /* child: the plugin is loaded, its facts are in the area */
 	WIRE_TRY,
 	WIRE_RANK,
-	WIRE_OPEN, /* only open() */
+	WIRE_OPEN,    /* only open() */
+	WIRE_TARGETS, /* open(), then check() of the targets in the area */
 };
 
 /** Either way; from the child result and text say how it went. */
@@ -32,6 +33,7 @@ struct wire_message {
 enum wire_phase {
 	WIRE_LOADING = 0,
 	WIRE_OPENING,
+	WIRE_CHECKING,
 	WIRE_RANKING,
 	WIRE_ROUTING,
 	WIRE_PREPARING,
@@ -39,6 +41,21 @@ enum wire_phase {
 	WIRE_SAVING,
 	WIRE_CLOSING,
 	WIRE_WAITING,
+};
+
+#define WIRE_TARGETS_MAX   16384u
+#define WIRE_TARGETS_BYTES (8u << 20)
+
+struct wire_verdict {
+	uint8_t is_bad;
+	char text[199];
+};
+
+/** Targets to be judged, a NUL behind each, and what became of them. Only bad ones cost memory. */
+struct wire_targets {
+	uint32_t n;
+	struct wire_verdict verdict[WIRE_TARGETS_MAX];
+	char text[WIRE_TARGETS_BYTES];
 };
 
 /** The shared memory: sealed against shrinking, sparse. Nothing that the child writes is used
@@ -54,7 +71,10 @@ struct wire_area {
 	double column[(size_t)CR_COLUMNS_MAX * (CR_NONE + 1u)];
 	char saved[RANKER_SAVED_MAX];
 	char facts[256 << 10]; /* JSON */
-	_Alignas(4096) char image[IMAGE_BYTES_MAX];
+	union {                /* of a router, of a collector */
+		_Alignas(4096) char image[IMAGE_BYTES_MAX];
+		struct wire_targets targets;
+	};
 };
 
 /** What the child is told by its command line. */
@@ -73,6 +93,18 @@ int ranker_facts_write(const struct plugin *plugin, char *buf, size_t len);
 
 /** And back. Returns NULL with err if it is not what ranker_facts_write() writes. [main] */
 struct ranker_facts *ranker_facts_read(const char *text, struct err *err);
+
+/** A collector on trial. */
+struct collector_trial {
+	const struct plugin *plugin;
+	const struct cr_host *host;
+	const char *source, *options; /* options packed */
+	struct wire_area *area;
+};
+
+/** open() and close(), and with_targets check() between them. Returns 0, or < 0 with err: it could
+ * not be opened. [child] */
+int ranker_try_collector(const struct collector_trial *trial, bool with_targets, struct err *err);
 
 /** What a trial works on. */
 struct trial {

@@ -103,8 +103,8 @@ core()
 daemon()
 {
 	[ "$quote" = '<' ] || [ -e "daemon/$name" ] || [ -e "core/$name" ] ||
-		[[ $name == source.h || $name == source_yaml.h || $name == resolve.h ]] ||
-		fault "the daemon includes its own headers, those of core, the source language's and the resolver's"
+		[[ $name == source.h || $name == source_yaml.h || $name == resolve.h || $name == secret.h ]] ||
+		fault "the daemon includes its own headers, those of core, the source language's, the resolver's, and secret.h"
 }
 
 dataplane()

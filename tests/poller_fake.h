@@ -54,6 +54,7 @@ static struct {
 	size_t n;
 	struct {
 		char name[64], endpoint[64];
+		char vars[64]; /* "rack=a zone=b " */
 		int starts;
 		int64_t first_ns, last_ns, longest_ns;
 		bool is_under_way; /* at any instance */
@@ -160,6 +161,14 @@ static void fake_started(const struct cr_target *target)
 	pthread_mutex_lock(&fake.lock);
 	i = fake_record(target->name);
 	snprintf(fake.target[i].endpoint, sizeof fake.target[i].endpoint, "%s", target->endpoint);
+	fake.target[i].vars[0] = '\0';
+	for (size_t k = 0; k < target->n_vars; k++) {
+		char *vars = fake.target[i].vars;
+		const size_t used = strlen(vars);
+
+		snprintf(vars + used, sizeof fake.target[i].vars - used, "%s=%s ",
+			 target->var[k].name, target->var[k].value);
+	}
 	if (fake.target[i].starts++ == 0)
 		fake.target[i].first_ns = now_ns;
 	else if (now_ns - fake.target[i].last_ns > fake.target[i].longest_ns)

@@ -199,6 +199,30 @@ Test(config, refuses_a_secret_that_the_daemon_cannot_read)
 	free(expected);
 }
 
+/* What they would refuse at the poll; a key has a form of its own. */
+Test(config, judges_a_secret_as_the_collectors_will)
+{
+	char *text, *expected = with_folder("c.yaml:3:65: community_file: HERE/community has "
+					    "nothing in its first line; write "
+					    "the secret there\n"
+					    "c.yaml:4:53: password_file: HERE/fifo has a control "
+					    "byte (0x00) as byte 2 of its "
+					    "first line; write the secret as plain text\n");
+
+	write_text("community", "\npublic\n", 0640);
+	write_bytes("fifo", "a\0b\n", 4, 0640);
+	write_text("c.yaml",
+		   ONE_SERVER "collectors: [{name: a, plugin: snmp, target: x, community_file: "
+			      "community},\n"
+			      "  {name: b, plugin: http, target: x, password_file: fifo},\n"
+			      "  {name: c, plugin: http, target: x, my_key_file: fifo}]\n",
+		   0644);
+	text = report_on("c.yaml", NULL, -EINVAL, NULL);
+	cr_expect_str_eq(text, expected);
+	free(text);
+	free(expected);
+}
+
 /*** Good files ***/
 
 static void expect_server(const struct config_server *server, const char *name, const char *host,

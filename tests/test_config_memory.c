@@ -118,12 +118,28 @@ static int find_web(void *arg, bool want_router, const char *plugin, const struc
 	return 0;
 }
 
-static const struct config_plugins with_web = { .options = find_web, .arg = plugins_arg };
+/* What has a question mark in it cannot be polled. */
+static int can_poll(void *arg, const char *plugin, const char *packed,
+		    const struct target_list *targets, struct err *err)
+{
+	(void)arg;
+	(void)plugin;
+	(void)packed;
+	(void)err;
+	for (size_t i = 0; i < targets->n; i++)
+		if (strchr(targets->target[i], '?') != NULL)
+			targets->bad(targets->user, i, "it is a question");
+	return 0;
+}
+
+static const struct config_plugins with_web = { .options = find_web,
+						.arg = plugins_arg,
+						.can_poll = can_poll };
 
 Test(config_memory, says_so_in_the_middle_of_a_profile)
 {
 	write_text("community", /* its name does not matter */
-		   "path: /a\nformat: json\nmax_body: 2KiB\n"
+		   "path: /a/${host}\nformat: json\nmax_body: 2KiB\n"
 		   "ok: [{ select: /one, equals: 1 }]\n"
 		   "fields: { busy_threads: /b, jvm_heap_used_bytes: { select: /u, unit: kib } }\n",
 		   0644);
@@ -137,6 +153,22 @@ Test(config_memory, says_so_in_the_middle_of_a_profile)
 	using = &with_web;
 	cr_expect_gt(fail_each(0, false), 50);
 	cr_expect_gt(fail_each(0, true), 50);
+}
+
+Test(config_memory, says_so_in_the_middle_of_targets_that_cannot_be_polled)
+{
+	write_text("c.yaml",
+		   "servers: [{ name: a, address: \"h:1\", targets: { c: \"?\" } },\n"
+		   "  { name: b, address: \"h:2\" }]\n"
+		   "services: [{ name: s }]\n"
+		   "collectors: [{ name: c, plugin: web, target: \"${host}?\",\n"
+		   "  path: \"/${nope}\", format: json, fields: { busy_threads: /c } },\n"
+		   "  { name: d, plugin: web, target: \"${host}\",\n"
+		   "  path: /a, format: json, fields: { busy_threads: /c } }]\n",
+		   0644);
+	using = &with_web;
+	cr_expect_gt(fail_each(-EINVAL, false), 50);
+	cr_expect_gt(fail_each(-EINVAL, true), 50);
 }
 
 Test(config_memory, keeps_to_the_mistakes_if_there_is_enough)

@@ -291,6 +291,8 @@ Test(config_profile, tells_all_mistakes_of_entry_and_profile_at_once_with_their_
 		"- { name: g, plugin: web, profile: jolokia, target: \"${host}\", source: x }\n");
 	expect_with_folder(
 		"c.yaml:4:36: no profile \"jolokya\"; did you mean \"jolokia\"?\n"
+		"c.yaml:7:12: fields are missing: which metric stands where, as in fields: { "
+		"jvm_heap_used_bytes: ... }\n"
 		"HERE/p.yaml:1:1: \"target\" is a key of a collector's entry, not of a profile; "
 		"move it there\n"
 		"HERE/p.yaml:2:1: unknown word \"jsn\"; did you mean \"json\"?\n"
@@ -337,18 +339,6 @@ Test(config_profile, a_secret_in_a_profile_is_as_guarded_as_one_in_the_entry)
 	expect_with_folder(
 		"HERE/p.yaml:4:1: password_file: HERE/open has mode 644, so others than its owner "
 		"and group can get at it; run chmod 640 HERE/open\n");
-}
-
-Test(config_profile, other_variables_than_the_name_belong_into_the_target)
-{
-	write_collectors("- name: p\n"
-			 "  plugin: web\n"
-			 "  target: \"http://${host}\"\n"
-			 "  format: json\n"
-			 "  path: \"/${host}/${name}\"\n"
-			 "  fields: { busy_threads: /b }\n");
-	expect_with_folder("c.yaml:8:3: \"${host}/${name}\": only ${name} can stand here; put "
-			   "other variables into target\n");
 }
 
 Test(config_profile, a_mistake_that_quotes_line_breaks_stays_one_line)

@@ -282,13 +282,8 @@ Test(http, takes_http_and_https_urls_only)
 	static const struct {
 		const char *endpoint, *text;
 	} bad[] = {
-		{ "file:///etc/passwd",
-		  "\"file:///etc/passwd\" is not an http:// or https:// URL" },
-		{ "ftp://127.0.0.1/", "is not an http:// or https:// URL" },
-		{ "127.0.0.1:8080", "is not an http:// or https:// URL" },
-		{ "", "is not an http:// or https:// URL" },
-		{ "http://", "is not an http:// or https:// URL" },
-		{ "http://127.0.0.1:99999/", "is not an http:// or https:// URL" },
+		{ "file:///etc/passwd", "target: it is not an http:// or https:// URL" },
+		{ "http://127.0.0.1:99999/", "target: \"99999\" is no port" },
 		{ "http://u:p@127.0.0.1/", "must not hold a user; use user and password_file" },
 		{ "http://127.0.0.1/?a=b", "must not hold a query (?a=b); use the key path" },
 	};
@@ -386,7 +381,9 @@ Test(http, refuses_settings_that_cannot_work)
 					    NULL };
 
 	snprintf(file, sizeof file, "password_file=/nonexistent/password");
-	expect_no_open(settings, "password_file /nonexistent/password: No such file or directory");
+	expect_no_open(settings,
+		       "password_file: /nonexistent/password cannot be opened: No such file or "
+		       "directory; create it, with mode 640, or correct the path");
 	expect_no_open(alone, "user and password_file: give both or none");
 	expect_no_open(user, "user and password_file: give both or none");
 	expect_no_open(colon, "user: \"a:b\" must not hold a colon");
@@ -396,13 +393,15 @@ Test(http, refuses_settings_that_cannot_work)
 	expect_no_open(none, "source");
 	expect_no_open(snmp, "this source is read over SNMP; write plugin: snmp");
 	snprintf(file, sizeof file, "password_file=/tmp");
-	expect_no_open(settings, "password_file /tmp is not a plain file");
+	expect_no_open(settings, "password_file: /tmp is no regular file; name one");
 	write_password(path, "s3cret", 0644);
 	snprintf(file, sizeof file, "password_file=%s", path);
-	expect_no_open(settings, "can be read by everybody: chmod o= /tmp/callrouter-password.");
+	expect_no_open(settings,
+		       "has mode 644, so others than its owner and group can get at it; run "
+		       "chmod 640 /tmp/callrouter-password.");
 	unlink(path);
 	write_password(path, "\n", 0600);
 	snprintf(file, sizeof file, "password_file=%s", path);
-	expect_no_open(settings, "holds no password in its first line");
+	expect_no_open(settings, "has nothing in its first line; write the secret there");
 	unlink(path);
 }

@@ -121,6 +121,47 @@ Test(http_requests, carry_bodies_and_headers_with_the_servers_name)
 	"{\"name\":\"" name "\",\"state\":\"" state "\",\"JVMRuntime\":{\"heapFreeCurrent\":" free \
 	",\"heapSizeCurrent\":9,\"heapSizeMax\":-1}}"
 
+Test(http_requests, carry_the_variables_of_their_server)
+{
+	static const char *const settings[] = { "format=json",
+						"path=/${rack}",
+						"query={ q: '${host} &', '${rack}': x }",
+						"body='{\"r\":\"${rack}\"}'",
+						"headers={ X-Rack: '${rack}' }",
+						"fields={ busy_threads: /n }",
+						NULL };
+	static const struct cr_var first[] = { { "rack", "a\"/&" }, { "host", "h1" } },
+				   second[] = { { "rack", "b" }, { "host", "h2" } };
+	int target;
+
+	fake_http_when(web, "POST /a%22%2f%26?q=h1%20%26&a%22%2f%26=x HTTP/1.1\r\n", "200 OK", "",
+		       "{\"n\":3}");
+	fake_http_when(web, "POST /b?q=h2%20%26&b=x HTTP/1.1\r\n", "200 OK", "", "{\"n\":4}");
+	open_host(settings);
+	target = collector_host_add(host, "ms1", fake_http_url(web), false);
+	collector_host_vars(host, target, first, 2);
+	expect_good(poll_once(target));
+	cr_expect(was_asked("\r\n\r\n{\"r\":\"a\\\"/&\"}"));
+	cr_expect(was_asked("X-Rack: a\"/&\r\n"));
+	target = collector_host_add(host, "ms2", fake_http_url(web), false);
+	collector_host_vars(host, target, second, 2);
+	expect_good(poll_once(target));
+	cr_expect_eq(collector_host_value(host, "ms1", NULL, "busy_threads"), 3);
+	cr_expect_eq(collector_host_value(host, "ms2", NULL, "busy_threads"), 4);
+}
+
+/* callrouterd has refused such a configuration; but another host may not. */
+Test(http_requests, are_not_sent_without_a_variable_that_they_name)
+{
+	static const char *const path[] = { "format=json", "path=/${rack}",
+					    "fields={ busy_threads: /n }", NULL };
+
+	open_host(path);
+	expect_failed(poll_once(collector_host_add(host, "ms1", fake_http_url(web), false)),
+		      CR_CONNECT, "path or query names a variable that this server does not have");
+	cr_expect_eq(fake_http_requests(web), 0);
+}
+
 Test(http_requests, about_a_domain_put_a_row_for_each_server)
 {
 	size_t n;

@@ -116,10 +116,10 @@ static const struct refusal {
 	  "its table does not begin with CR_ROUTER_HEAD or CR_COLLECTOR_HEAD: add it and build it "
 	  "again" },
 	{ "minor_9", -EPROTO,
-	  "is built for plugin ABI 1.9, this callrouter has 1.2: build it again with this "
+	  "is built for plugin ABI 1.9, this callrouter has 1.3: build it again with this "
 	  "callrouter's headers, or upgrade callrouter" },
-	{ "minor_3", -EPROTO,
-	  "is built for plugin ABI 1.3, this callrouter has 1.2: build it again with this "
+	{ "minor_4", -EPROTO,
+	  "is built for plugin ABI 1.4, this callrouter has 1.3: build it again with this "
 	  "callrouter's headers, or upgrade callrouter" },
 	{ "no_name", -EINVAL, "its .name \"\" is not 1 to 31 of a-z, 0-9 and _: change it" },
 	{ "bad_name", -EINVAL,

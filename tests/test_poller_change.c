@@ -67,6 +67,62 @@ Test(poller_change, polls_a_new_address_and_keeps_the_figures)
 	scene_free(scene);
 }
 
+static bool has_vars(const char *target, const char *vars)
+{
+	bool is_so;
+
+	pthread_mutex_lock(&fake.lock);
+	is_so = strcmp(fake.target[fake_record(target)].vars, vars) == 0;
+	pthread_mutex_unlock(&fake.lock);
+	return is_so;
+}
+
+/* One agent has pages for all servers: each is a target, since what is sent names variables. */
+Test(poller_change, gives_targets_their_variables_and_the_new_ones_of_a_reload)
+{
+	struct scene *scene = simple(2, "good:1");
+	struct config_pair named[] = { { .name = (char[]){ "rack" } },
+				       { .name = (char[]){ "host" } } },
+			   racks[] = { { .name = named[0].name, .value = (char[]){ "a" } },
+				       { .name = named[0].name, .value = (char[]){ "b" } } },
+			   unused = { .name = (char[]){ "x" }, .value = (char[]){ "y" } };
+
+	for (size_t i = 0; i < 2; i++) {
+		scene->server[i].vars = &racks[i];
+		scene->server[i].n_vars = 1;
+	}
+	scene->source[0].variables = named;
+	scene->source[0].n_variables = 2;
+	apply(scene);
+	SCENE_UNTIL(fake_starts("s0") > 2 && fake_starts("s1") > 2);
+	cr_expect_eq(fake_starts("wls"), 0, "all at once");
+	cr_expect(has_vars("s0", "rack=a host=127.0.0.1 "));
+	cr_expect(has_vars("s1", "rack=b host=127.0.0.1 "));
+
+	racks[1].value = (char[]){ "c" };
+	apply(scene);
+	SCENE_UNTIL(has_vars("s1", "rack=c host=127.0.0.1 "));
+	cr_expect(has_vars("s1", "rack=c host=127.0.0.1 "));
+	cr_expect_eq(fake_get(&fake.opens), 2);
+
+	/* what nobody sends starts nothing anew */
+	scene->source[0].n_variables = 1;
+	scene->server[0].vars = (struct config_pair[]){ racks[0], unused };
+	scene->server[0].n_vars = 2;
+	scene->source[0].n_variables = 2;
+	apply(scene);
+	cr_expect_eq(fake_get(&fake.opens), 2);
+	expect_alive("s0");
+
+	/* a new version of the collector gets them, too */
+	scene->loaded[0] = &scene->second;
+	apply(scene);
+	SCENE_UNTIL(fake_get(&fake.second_opens) == 1);
+	expect_alive("s1");
+	cr_expect(has_vars("s1", "rack=c host=127.0.0.1 "));
+	scene_free(scene);
+}
+
 Test(poller_change, opens_all_or_nothing)
 {
 	struct scene *scene = simple(1, "good:${name}");

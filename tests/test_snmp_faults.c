@@ -134,10 +134,10 @@ Test(snmp_faults, says_which_endpoints_it_understands)
 	expect_bad(LONG_MS, CR_CONNECT, "write udp:HOST:PORT");
 	collector_host_forget(host, target);
 	target = collector_host_add(host, "ms1", "::1:161", false);
-	expect_bad(LONG_MS, CR_CONNECT, "write udp:HOST:PORT");
+	expect_bad(LONG_MS, CR_CONNECT, "put an IPv6 address in brackets: udp6:[ADDRESS]:PORT");
 	collector_host_forget(host, target);
 	target = collector_host_add(host, "ms1", "tcp:127.0.0.1:70000", false);
-	expect_bad(LONG_MS, CR_CONNECT, "write udp:HOST:PORT");
+	expect_bad(LONG_MS, CR_CONNECT, "\"70000\" is no port; ports are 1 to 65535");
 }
 
 Test(snmp_faults, finds_a_host_by_name)
@@ -185,7 +185,9 @@ static void expect_refusal(const char *text)
 Test(snmp_faults, refuses_a_community_that_others_can_read)
 {
 	write_community("public\n", 0644);
-	expect_refusal("others can use it: chmod o= /tmp/callrouter-snmp-");
+	expect_refusal(
+		"has mode 644, so others than its owner and group can get at it; run chmod 640 "
+		"/tmp/callrouter-snmp-");
 }
 
 Test(snmp_faults, refuses_a_community_that_is_empty_missing_or_too_long)
@@ -193,15 +195,15 @@ Test(snmp_faults, refuses_a_community_that_is_empty_missing_or_too_long)
 	char text[400];
 
 	write_community("\npublic\n", 0600);
-	expect_refusal("the first line is empty");
+	expect_refusal("has nothing in its first line; write the secret there");
 	memset(text, 'x', sizeof text - 1);
 	text[sizeof text - 1] = '\0';
 	write_community(text, 0600);
-	expect_refusal("over 254 letters");
+	expect_refusal(" has more than 255 bytes; give agent and file a shorter one");
 	unlink(community);
 	expect_refusal("No such file or directory");
 	snprintf(community_setting, sizeof community_setting, "community_file=/dev/null");
-	expect_refusal("not a regular file");
+	expect_refusal("/dev/null is no regular file; name one");
 }
 
 Test(snmp_faults, takes_the_first_line_without_its_end_for_the_community)

@@ -369,10 +369,10 @@ Test(snmp_v3, refuses_a_password_that_is_too_short_or_open_to_others)
 	fputs("horse\n", file);
 	fclose(file);
 	expect_refusal((const char *[]){ "user=a", "auth_protocol=sha", auth_setting, NULL },
-		       "the password has less than 8 letters");
+		       " has less than 8 letters, which SNMP does not allow");
 	chmod(password, 0604);
 	expect_refusal((const char *[]){ "user=a", "auth_protocol=sha", auth_setting, NULL },
-		       "others can use it: chmod o= ");
+		       "so others than its owner and group can get at it; run chmod 640 ");
 }
 
 Test(snmp_v3, knows_a_user_of_version_3_only)

@@ -120,6 +120,7 @@ Test(captures, are_read_with_the_status_and_type_that_came_with_them)
 		{ "tomcat10_jmxproxy_get.txt", "text/plain;charset=utf-8", 200 },
 		{ "tomcat10_jmxproxy_error.txt", "text/plain;charset=utf-8", 200 },
 		{ "tomcat_401.html", "text/html;charset=UTF-8", 401 },
+		{ "jolokia_like_error.json", "", 200 },
 		{ "prom_empty.json", "application/json", 200 },
 		{ "prom_error_400.json", "", 400 },
 		{ "prom_free.json", "application/json", 200 },

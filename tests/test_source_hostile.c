@@ -1,5 +1,6 @@
 /* test_source_hostile.c - answers that are broken, endless or made to hurt: each ends with a reason
  * and within a bounded time. */
+#include <malloc.h>
 #include <time.h>
 
 #include "source_bench.h"
@@ -91,6 +92,66 @@ Test(hostile, truncated_and_foreign_json)
 	}
 }
 
+Test(hostile, json_with_a_nul_is_told_in_words_of_our_own)
+{
+	static const char *const bodies[] = { "{\"n\":\"a\\u0000\"}", "{\"a\\u0000b\":1}",
+					      "[\"\\u0000\"]" };
+
+	for (size_t i = 0; i < COUNT(bodies); i++) {
+		bench_begin(NULL, json);
+		EXPECT_FAILED(bench_read(bodies[i]), CR_REPLY,
+			      "a text holds \\u0000, which no name or figure does");
+	}
+}
+
+/* What the last of them says would be believed, and the first by another reader. */
+Test(hostile, json_that_says_two_things_of_one_key)
+{
+	static const char *const formats[] = {
+		json, json_rows, "{ format: promql, fields: { busy_threads: value } }"
+	};
+	static const struct {
+		const char *body, *reason;
+	} twice[] = {
+		{ "{\"n\":1,\"n\":1}",
+		  "bad JSON in line 1, column 10: the key \"n\" is there twice" },
+		{ "{\"n\":1,\n \"m\":[{\"k\":{},\"k\":2}]}",
+		  "bad JSON in line 2, column 17: the key \"k\" is there twice" },
+		{ "{\"n\":1,\"\\u006e\":2}",
+		  "bad JSON in line 1, column 15: the key \"\\u006e\" is there twice" },
+		{ "{\"\":1,\"\":2}", "bad JSON in line 1, column 8: the key \"\" is there twice" },
+		{ "{\"\\\\\\\"\":1,\"\\\\\\\"\":2}",
+		  "bad JSON in line 1, column 16: the key \"\\\\\\\"\" is there twice" },
+		{ "{\"n\":99999999999999999999,\"n\":2}",
+		  "bad JSON in line 1, column 29: the key \"n\" is there twice" },
+		{ "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[{"
+		  "\"metric\":{"
+		  "\"server\":\"a\",\"server\":\"b\"},\"value\":[1,\"2\"]}]}}",
+		  "the key \"server\" is there twice; who knows which one is true" },
+		{ "{\"a\\nb\":1,\"a\\nb\":1}", "the key \"a\\nb\" is there twice" },
+	};
+	char *body = fill("{\"", "k", "\":1,\"", BODY_MAX / 2), *end = strchr(body, '\0');
+
+	for (size_t f = 0; f < COUNT(formats); f++)
+		for (size_t i = 0; i < COUNT(twice); i++)
+			expect_bounded(twice[i].body, formats[f], strdup(twice[i].body), CR_REPLY,
+				       twice[i].reason);
+	body = realloc(body, BODY_MAX + 64);
+	end = strchr(body, '\0');
+	memset(end, 'k', BODY_MAX / 2 - 2);
+	strcpy(end + BODY_MAX / 2 - 2, "\":1}");
+	expect_bounded("a long key", json, body, CR_REPLY, "kkkkkkkkk\" is there twice");
+}
+
+/* In other places of an answer the same key is no second one. */
+Test(hostile, json_with_one_key_in_several_maps)
+{
+	bench_begin(NULL, json);
+	cr_expect_eq(bench_read("{\"m\":{\"n\":1},\"l\":[{\"n\":2},{\"n\":3}],\"n\":4,\"N\":5}"), 0,
+		     "%s", bench_sample->text);
+	cr_expect_eq(bench_value("", "busy_threads"), 4);
+}
+
 Test(hostile, xml_with_entities_or_without_end)
 {
 	static const char laughs[] =
@@ -137,14 +198,19 @@ Test(hostile, broken_and_endless_series)
 		{ "1 2", "bad metrics in line 1: it does not begin with a metric's name" },
 		{ "{\"a\":1}",
 		  "bad metrics in line 1: labels are not separated by commas and closed by }" },
+		{ "n{l=\"x\",m=\"y\",l=\"z\"} 1", "bad metrics in line 1: a label is there twice" },
+		{ "n{l=\"x\",\"l\"=\"x\"} 1", "bad metrics in line 1: a label is there twice" },
 		{ "# EOF\nn 1", "bad metrics in line 2: a series follows \"# EOF\"" },
 	};
+	char labels[1024] = "n{", *at = labels + 2;
 
 	for (size_t i = 0; i < COUNT(bad); i++)
 		expect_bounded(bad[i].body, series, strdup(bad[i].body), CR_REPLY, bad[i].reason);
 	expect_bounded("a long line", series, fill("n{l=\"", "x", "\"} 1", BODY_MAX), CR_REPLY,
 		       "bad metrics in line 1: longer than 8192 bytes");
-	expect_bounded("many labels", series, fill("n{", "l=\"\",", "} 1", 8000), CR_REPLY,
+	for (int i = 0; i < 65; i++)
+		at += sprintf(at, "l%d=\"\",%s", i, i == 64 ? "} 1" : "");
+	expect_bounded("many labels", series, strdup(labels), CR_REPLY,
 		       "bad metrics in line 1: more than 64 labels");
 	expect_bounded("many series", series, fill("", "n 1\n", "", BODY_MAX), CR_REPLY,
 		       "more than 4096 rows or 65536 values in the answer");
@@ -198,6 +264,53 @@ Test(hostile, labels_that_make_a_regular_expression_remember_every_letter)
 	expect_bounded("labels",
 		       "{ format: prometheus, fields: { busy_threads: 'n{l=~\".*a.{200}c\"}' } }",
 		       body, CR_REPLY, "the regular expressions take too long (more than 100 ms)");
+}
+
+static size_t heap_bytes(void)
+{
+	const struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* How many bytes more than after the first poll are in use after any of n polls, each of which
+ * brings a text of len letters that no poll has brought before. */
+static size_t heap_growth(const char *keys, const char *begin, const char *end, int n, size_t len)
+{
+	size_t first = 0, most = 0;
+	uint32_t random = 1;
+	char body[2048];
+
+	bench_begin(NULL, keys);
+	for (int poll = 0; poll < n; poll++) {
+		char *at = body + sprintf(body, "%s", begin);
+
+		for (size_t i = 0; i < len; i++) {
+			random = random * 1664525 + 1013904223;
+			*at++ = random >> 31 ? 'a' : 'b';
+		}
+		sprintf(at, "%s", end);
+		EXPECT_FAILED(bench_read(body), CR_ABSENT, "busy_threads: nothing at");
+		if (poll == 0)
+			first = heap_bytes();
+		else if (heap_bytes() > first + most)
+			most = heap_bytes() - first;
+	}
+	return most;
+}
+
+/* Each letter is a new state to the C library: without a bound 225 MB and 97 MB are kept. */
+Test(hostile, texts_that_change_leave_no_memory_behind)
+{
+	enum { POLLS = 2000, LETTERS = 30, MOST = 24 << 20 };
+	const size_t lines = heap_growth("{ format: text, fields: { busy_threads: '.*a.{20}c' } }",
+					 "", "\n", POLLS, LETTERS);
+	const size_t labels = heap_growth("{ format: prometheus, fields: { busy_threads: "
+					  "'n{l=~\".*a.{20}c\"}' } }",
+					  "n{l=\"", "\"} 1\n", POLLS, LETTERS);
+
+	cr_expect_lt(lines, MOST, "lines: %zu kB", lines / 1000);
+	cr_expect_lt(labels, MOST, "labels: %zu kB", labels / 1000);
 }
 
 Test(hostile, rows_of_series_without_end)

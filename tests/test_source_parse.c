@@ -1,4 +1,6 @@
 /* test_source_parse.c - descriptions: what is taken from them, and what is said about bad ones. */
+#include <errno.h>
+
 #include "source_bench.h"
 
 TestSuite(source_parse, .fini = bench_end);
@@ -105,6 +107,50 @@ Test(source_parse, says_what_is_missing_or_too_much)
 	expect_faults(bad, COUNT(bad));
 }
 
+/* As many as can be told, whatever the format may be; by the nearest one, if there is one. */
+Test(source_parse, says_all_that_is_wrong_with_a_request_of_an_unknown_format)
+{
+	static const struct bad bad[] = {
+		{ "{ format: jsno, path: status, fields: { busy_threads: 'n', xyzzy: /n } }",
+		  "/format: unknown word \"jsno\"; did you mean \"json\"?\n"
+		  "/fields/busy_threads: selector \"n\", column 1: a JSON pointer begins with /, "
+		  "as in /value/used\n"
+		  "/fields/xyzzy: unknown metric \"xyzzy\"; docs/sources.md lists the metrics, "
+		  "like jvm_heap_used_bytes\n"
+		  "/path: path \"status\" has to begin with \"/\"\n" },
+		{ "{ format: snmp-tabel, path: /x, fields: { busy_threads: /n } }",
+		  "/format: unknown word \"snmp-tabel\"; did you mean \"snmp-table\"?\n"
+		  ": key is missing: which value names the server of a row\n"
+		  "/fields/busy_threads: selector \"/n\", column 1: an OID is written in numbers, "
+		  "as in .1.3.6.1.4.1.2021.4.5.0\n"
+		  "/path: path is for HTTP; remove it from an SNMP source\n" },
+		{ "{ format: yaml, key: a, method: PUT, fields: { busy_threads: { select: n, "
+		  "unit: kib } } }",
+		  "/format: unknown word \"yaml\"; there are json, xml, prometheus, promql, text, "
+		  "snmp-get, snmp-table\n"
+		  "/fields/busy_threads/unit: unit kib is for names that end in _bytes; "
+		  "\"busy_threads\" is counted otherwise\n"
+		  "/method: unknown word \"PUT\"; there are GET, POST\n" },
+		{ "{ path: status, fields: { busy_threads: [] } }",
+		  ": format is missing: json, xml, prometheus, promql, text, snmp-get or "
+		  "snmp-table\n"
+		  "/fields/busy_threads: an empty list; write a selector\n"
+		  "/path: path \"status\" has to begin with \"/\"\n" },
+		{ "{ transport: snmp, format: xyzzy, fields: { busy_threads: 'a{b' } }",
+		  "/format: unknown word \"xyzzy\"; there are json, xml, prometheus, promql, text, "
+		  "snmp-get, snmp-table\n" },
+		{ "{ requests: { a: { format: jsno, path: x, " FIELDS " }, b: { path: y, format: "
+		  "text, fields: { busy_threads: '(' } } } }",
+		  "/requests/a/format: unknown word \"jsno\"; did you mean \"json\"?\n"
+		  "/requests/a/path: path \"x\" has to begin with \"/\"\n"
+		  "/requests/b/fields/busy_threads: selector \"(\", column 1: not an extended "
+		  "regular expression: Unmatched ( or \\(\n"
+		  "/requests/b/path: path \"y\" has to begin with \"/\"\n" },
+	};
+
+	expect_faults(bad, COUNT(bad));
+}
+
 Test(source_parse, says_what_cannot_be_sent)
 {
 	static const struct bad bad[] = {
@@ -113,12 +159,10 @@ Test(source_parse, says_what_cannot_be_sent)
 		{ "{ format: json, path: '/a b', " FIELDS " }",
 		  "/path: path: letter 3 cannot stand in a URL; write a blank as %20, \"#\" as "
 		  "%23\n" },
-		{ "{ format: json, path: '/${host}/x', " FIELDS " }",
-		  "/path: \"${host}/x\": only ${name} can stand here; put other variables into "
-		  "target\n" },
-		{ "{ format: json, query: { q: '${port}' }, " FIELDS " }",
-		  "/query/q: \"${port}\": only ${name} can stand here; put other variables into "
-		  "target\n" },
+		{ "{ format: json, path: '/${host', " FIELDS " }",
+		  "/path: \"${host\" is no variable; write ${NAME}, closed by }\n" },
+		{ "{ format: json, query: { q: 'a${}' }, " FIELDS " }",
+		  "/query/q: \"${}\" is no variable; write ${NAME}, closed by }\n" },
 		{ "{ format: json, method: PUT, " FIELDS " }",
 		  "/method: unknown word \"PUT\"; there are GET, POST\n" },
 		{ "{ format: json, method: GET, body: x, " FIELDS " }",
@@ -132,13 +176,10 @@ Test(source_parse, says_what_cannot_be_sent)
 		  "/headers/X Y: \"X Y\" is no name of a header\n" },
 		{ "{ format: json, headers: { X-A: \"b\\r\\nX-C: d\" }, " FIELDS " }",
 		  "/headers/X-A: a header is one line of printable letters\n" },
-		{ "{ format: json, headers: { X-A: '${vars}' }, " FIELDS " }",
-		  "/headers/X-A: \"${vars}\": only ${name} can stand here; put other variables "
-		  "into "
-		  "target\n" },
-		{ "{ format: json, body: '${n}', " FIELDS " }",
-		  "/body: \"${n}\": only ${name} can stand here; put other variables into "
-		  "target\n" },
+		{ "{ format: json, headers: { X-A: '${a${b}' }, " FIELDS " }",
+		  "/headers/X-A: \"${a${b}\" is no variable; write ${NAME}, closed by }\n" },
+		{ "{ format: json, body: '$${n', " FIELDS " }",
+		  "/body: \"${n\" is no variable; write ${NAME}, closed by }\n" },
 		{ "{ format: json, headers: { X-A: [ b ] }, " FIELDS " }",
 		  "/headers/X-A: here has to be one value, no list\n" },
 	};
@@ -229,6 +270,18 @@ Test(source_parse, refuses_what_is_no_description)
 	}
 }
 
+/* As YAML such a thing is told with its place, before it comes here. */
+Test(source_parse, takes_no_key_that_is_there_twice)
+{
+	bench_faults[0] = '\0';
+	cr_expect_lt(source_parse("{\"format\":\"json\",\"fields\":{\"sessions\":\"/n\","
+				  "\"sessions\":\"/m\"}}",
+				  &bench_source, bench_note, NULL),
+		     0);
+	cr_expect_str_eq(bench_faults, ": the description is not JSON: line 1, column 53: "
+				       "duplicate object key near '\"sessions\"'\n");
+}
+
 Test(source_parse, fills_in_what_is_not_said)
 {
 	const struct source_request *request;
@@ -271,24 +324,83 @@ Test(source_parse, shares_keys_among_requests_and_lets_each_override_them)
 	cr_expect_eq(bench_source->n_metrics, 2);
 }
 
-Test(source_parse, fills_in_the_name_of_a_server)
+Test(source_parse, tells_which_variables_are_named_and_where)
 {
-	static const struct {
-		const char *text;
-		bool in_url;
-		const char *filled;
-	} cases[] = {
-		{ "/s/${name}/JVM?n=${name}", true,
-		  "/s/ms-1.a_%2F%20%C3%A4/JVM?n=ms-1.a_%2F%20%C3%A4" },
-		{ "{\"n\":\"${name}\"}", false, "{\"n\":\"ms-1.a_/ \xc3\xa4\"}" },
-		{ "plain", true, "plain" },
-		{ "", false, "" },
+	static const char *const expected[][2] = {
+		{ "name", "/path" },
+		{ "zone", "/query/z" },
+		{ "host", "/requests/two/body" },
+		{ "a.b", "/requests/two/headers/X-A" },
 	};
 
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		char *filled = source_fill(cases[i].text, "ms-1.a_/ \xc3\xa4", cases[i].in_url);
+	bench_begin(NULL, "{ format: json, path: '/${name}/${name}', query: { z: '${zone}' }, "
+			  "requests: { one: { " FIELDS " }, two: { headers: { X-A: 'x${a.b}$' }, "
+			  "body: '{\"${host}\":\"$\"}', " FIELDS " } } }");
+	cr_assert_eq(bench_source->n_variables, COUNT(expected));
+	for (size_t i = 0; i < COUNT(expected); i++) {
+		cr_expect_str_eq(bench_source->variable[i].name, expected[i][0]);
+		cr_expect_str_eq(bench_source->variable[i].pointer, expected[i][1]);
+	}
+	cr_expect_str_eq(bench_source->request[0].path, "/${name}/${name}?z=${zone}");
+}
 
+Test(source_parse, chooses_how_values_are_written_by_the_type_of_the_body)
+{
+	static const struct {
+		const char *type;
+		enum source_escape escape;
+	} cases[] = {
+		{ "application/json", SOURCE_ESCAPE_JSON },
+		{ "application/vnd.x+JSON; charset=utf-8", SOURCE_ESCAPE_JSON },
+		{ "text/xml", SOURCE_ESCAPE_XML },
+		{ "application/x-www-form-urlencoded", SOURCE_ESCAPE_URL },
+		{ "text/plain", SOURCE_ESCAPE_NONE },
+	};
+	char keys[256];
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		snprintf(keys, sizeof keys,
+			 "{ format: json, body: x, headers: { content-type: '%s' }, " FIELDS " }",
+			 cases[i].type);
+		bench_begin(NULL, keys);
+		cr_expect_eq(bench_source->request[0].body_escape, cases[i].escape, "%s",
+			     cases[i].type);
+	}
+	bench_begin(NULL, "{ format: json, body: x, " FIELDS " }");
+	cr_expect_eq(bench_source->request[0].body_escape, SOURCE_ESCAPE_JSON);
+}
+
+Test(source_parse, fills_variables_in_so_that_they_stay_values)
+{
+	static const struct cr_var vars[] = { { "host", "[::1]" },
+					      { "q", "\"\\<&'\x01" },
+					      { "e", "" } };
+	static const struct cr_target target = { .name = "ms-1.a_/ \xc3\xa4",
+						 .var = vars,
+						 .n_vars = 3 };
+	static const struct {
+		const char *text;
+		enum source_escape escape;
+		const char *filled;
+	} cases[] = {
+		{ "/s/${name}/JVM?n=${name}", SOURCE_ESCAPE_URL,
+		  "/s/ms-1.a_%2F%20%C3%A4/JVM?n=ms-1.a_%2F%20%C3%A4" },
+		{ "{\"n\":\"${name}\"}", SOURCE_ESCAPE_JSON, "{\"n\":\"ms-1.a_/ \xc3\xa4\"}" },
+		{ "${host}${e}:${q}", SOURCE_ESCAPE_URL, "%5B%3A%3A1%5D:%22%5C%3C%26%27%01" },
+		{ "${host}${e}:${q}", SOURCE_ESCAPE_NONE, "[::1]:\"\\<&'\x01" },
+		{ "${host}${e}:${q}", SOURCE_ESCAPE_JSON, "[::1]:\\\"\\\\<&'\\u0001" },
+		{ "${host}${e}:${q}", SOURCE_ESCAPE_XML, "[::1]:&quot;\\&lt;&amp;&apos;\x01" },
+		{ "plain $ {} }${", SOURCE_ESCAPE_URL, "plain $ {} }${" },
+		{ "", SOURCE_ESCAPE_NONE, "" },
+	};
+	char *filled;
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		cr_expect_eq(source_fill(cases[i].text, &target, cases[i].escape, &filled), 0);
 		cr_expect_str_eq(filled, cases[i].filled);
 		free(filled);
 	}
+	cr_expect_eq(source_fill("${hos}", &target, SOURCE_ESCAPE_NONE, &filled), -ENOENT);
+	cr_expect_null(filled);
+	cr_expect_eq(source_fill("${hosts}", &target, SOURCE_ESCAPE_NONE, &filled), -ENOENT);
 }

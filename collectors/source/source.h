@@ -22,11 +22,12 @@
 
 #include <callrouter/plugin.h>
 
-#define SOURCE_REQUESTS_MAX 16
-#define SOURCE_METRICS_MAX  32   /* different metrics of one source */
-#define SOURCE_ROWS_MAX     4096 /* of one answer */
-#define SOURCE_NAME_LEN     64   /* of a row, with the NUL: more than any server's name */
-#define SOURCE_NOTES_MAX    32   /* kept of one sample; the others are only counted */
+#define SOURCE_REQUESTS_MAX  16
+#define SOURCE_METRICS_MAX   32   /* different metrics of one source */
+#define SOURCE_VARIABLES_MAX 32   /* that what is sent may name */
+#define SOURCE_ROWS_MAX      4096 /* of one answer */
+#define SOURCE_NAME_LEN      64   /* of a row, with the NUL: more than any server's name */
+#define SOURCE_NOTES_MAX     32   /* kept of one sample; the others are only counted */
 
 struct source_parts; /* the library's own */
 
@@ -51,6 +52,20 @@ struct source_header {
 	char *name, *value;
 };
 
+/** How the value of a variable is written, so that it stays a value. */
+enum source_escape {
+	SOURCE_ESCAPE_NONE = 0,
+	SOURCE_ESCAPE_URL,  /* percent-encoded: in paths, queries, forms */
+	SOURCE_ESCAPE_JSON, /* inside the quotes of a string */
+	SOURCE_ESCAPE_XML,  /* in text or an attribute */
+};
+
+/** A variable that something named which is sent. */
+struct source_variable {
+	char *name;
+	char *pointer; /* where it was named first, as in faults */
+};
+
 /** An OID in numbers. */
 struct source_oid {
 	uint32_t *id;
@@ -62,12 +77,12 @@ struct source_request {
 	char *name; /* its key under "requests"; "request" if there is only one */
 	enum source_format format;
 
-	/* SOURCE_HTTP. "${name}" in path, body and values stands for the server's name:
-	 * source_fill(). */
+	/* SOURCE_HTTP. In path, body and values "${x}" stands for variable x: source_fill(). */
 	char *method; /* "GET", "POST" */
 	char *path;   /* begins with "/"; may hold a query; follows the target's own path */
 	char *body;   /* NULL: none */
-	struct source_header *header; /* Accept and Content-Type included */
+	enum source_escape body_escape; /* as Content-Type says */
+	struct source_header *header;   /* Accept and Content-Type included */
 	size_t n_headers;
 
 	/* SOURCE_SNMP. What is to be asked, each once: scalars, or columns in the same table.
@@ -89,6 +104,8 @@ struct source {
 	size_t n_requests;
 	char **metric; /* names of all fields of all requests, each once */
 	size_t n_metrics;
+	struct source_variable *variable; /* each once */
+	size_t n_variables;
 	bool *is_optional; /* [n_metrics] */
 	char **where;      /* [n_metrics] the first selector, for messages */
 	char *help_auth;   /* what the user needs in the server, part of a sentence; or "" */
@@ -111,10 +128,11 @@ void source_free(struct source *source);
 extern const char *const source_language_keys[];
 
 /**
- * Put a server's name where text says ${name}; in_url: percent-encoded. Returns malloc'd text or
- * NULL without memory. [any]
+ * Put the values of a target's variables where text says ${x}; ${name} is its name. Returns 0 with
+ * *out malloc'd; -ENOENT: the target has no such variable; -ENOMEM. [any]
  */
-char *source_fill(const char *text, const char *server, bool in_url);
+int source_fill(const char *text, const struct cr_target *target, enum source_escape escape,
+		char **out);
 
 /*** Samples ***/
 

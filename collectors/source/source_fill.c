@@ -1,13 +1,21 @@
-/* source_fill.c - puts a server's name into what is sent. */
+/* source_fill.c - puts the values of variables into what is sent, so that they stay values. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "source.h"
+#include "source_request.h"
 
-static const char variable[] = "${name}";
+enum { ESCAPED_MAX = 6 }; /* letters for one: \u001f, &quot; */
 
-/* At most three letters for one. */
-static size_t write_encoded(char *to, const char *text)
+const char *source_variable_end(const char *at)
+{
+	const char *end = at + 2 + strcspn(at + 2, "${}");
+
+	return *end == '}' && end > at + 2 ? end : NULL;
+}
+
+size_t source_percent_encode(char *to, const char *text)
 {
 	static const char hex[] = "0123456789ABCDEF";
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -26,27 +34,101 @@ static size_t write_encoded(char *to, const char *text)
 	return (size_t)(to - start);
 }
 
-char *source_fill(const char *text, const char *server, bool in_url)
+static size_t write_json(char *to, const char *text)
 {
-	const size_t len = strlen(variable), server_len = strlen(server);
-	const char *found;
-	size_t n = 0;
-	char *filled, *to;
+	char *start = to;
 
-	for (found = text; (found = strstr(found, variable)) != NULL; found += len)
-		n++;
-	to = filled = malloc(strlen(text) + n * server_len * 3 + 1);
-	if (filled == NULL)
-		return NULL;
-	while ((found = strstr(text, variable)) != NULL) {
-		memcpy(to, text, (size_t)(found - text));
-		to += found - text;
-		if (in_url)
-			to += write_encoded(to, server);
-		else
-			to = mempcpy(to, server, server_len);
-		text = found + len;
+	for (; *text != '\0'; text++) {
+		if ((unsigned char)*text < ' ') {
+			to += snprintf(to, ESCAPED_MAX + 1, "\\u%04x", (unsigned char)*text);
+			continue;
+		}
+		if (*text == '"' || *text == '\\')
+			*to++ = '\\';
+		*to++ = *text;
 	}
-	memcpy(to, text, strlen(text) + 1);
-	return filled;
+	return (size_t)(to - start);
+}
+
+static size_t write_xml(char *to, const char *text)
+{
+	static const char special[] = "&<>\"'";
+	static const char *const entity[] = { "&amp;", "&lt;", "&gt;", "&quot;", "&apos;" };
+	char *start = to;
+
+	for (; *text != '\0'; text++) {
+		const char *found = strchr(special, *text);
+
+		if (found != NULL)
+			to = stpcpy(to, entity[found - special]);
+		else
+			*to++ = *text;
+	}
+	return (size_t)(to - start);
+}
+
+static size_t write_value(char *to, const char *value, enum source_escape escape)
+{
+	switch (escape) {
+	case SOURCE_ESCAPE_NONE:
+		return (size_t)(stpcpy(to, value) - to);
+	case SOURCE_ESCAPE_URL:
+		return source_percent_encode(to, value);
+	case SOURCE_ESCAPE_JSON:
+		return write_json(to, value);
+	case SOURCE_ESCAPE_XML:
+		return write_xml(to, value);
+	}
+	return 0;
+}
+
+static const char *value_of(const struct cr_target *target, const char *name, size_t len)
+{
+	if (len == 4 && memcmp(name, "name", 4) == 0)
+		return target->name;
+	for (size_t i = 0; i < target->n_vars; i++)
+		if (strncmp(target->var[i].name, name, len) == 0 &&
+		    target->var[i].name[len] == '\0')
+			return target->var[i].value;
+	return NULL;
+}
+
+/* The next variable in text, or NULL; *value NULL: the target has none of this name. */
+static const char *next_variable(const char *text, const struct cr_target *target, const char **end,
+				 const char **value)
+{
+	for (; (text = strstr(text, "${")) != NULL; text += 2) {
+		*end = source_variable_end(text);
+		if (*end == NULL)
+			continue;
+		*value = value_of(target, text + 2, (size_t)(*end - text - 2));
+		return text;
+	}
+	return NULL;
+}
+
+int source_fill(const char *text, const struct cr_target *target, enum source_escape escape,
+		char **out)
+{
+	size_t room = strlen(text) + 1;
+	const char *found, *end, *value;
+	char *to;
+
+	*out = NULL;
+	for (found = text; (found = next_variable(found, target, &end, &value)) != NULL;
+	     found = end) {
+		if (value == NULL)
+			return -ENOENT;
+		room += strlen(value) * ESCAPED_MAX + 1;
+	}
+	to = *out = malloc(room);
+	if (to == NULL)
+		return -ENOMEM;
+	while ((found = next_variable(text, target, &end, &value)) != NULL) {
+		to = mempcpy(to, text, (size_t)(found - text));
+		to += write_value(to, value, escape);
+		text = end + 1;
+	}
+	(void)stpcpy(to, text);
+	return 0;
 }

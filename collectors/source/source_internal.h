@@ -189,10 +189,6 @@ struct source_selector_fault {
 int source_selector_fail(struct source_selector_fault *fault, size_t column, const char *fmt, ...)
 	CR_PRINTF(3, 4);
 
-/** May this extended regular expression be compiled, and matched in bounded time and memory?
- * Returns 0, or -EINVAL with fault. */
-int source_regex_check(const char *text, size_t column, struct source_selector_fault *fault);
-
 /** The CPU time that the regular expressions take for one answer. */
 struct source_budget {
 	int64_t start_ms;
@@ -262,6 +258,9 @@ struct source_parser {
 /** Tell of a fault at this place. */
 void source_parser_fault(struct source_parser *parser, const struct source_at *at, const char *fmt,
 			 ...) CR_PRINTF(3, 4);
+
+/** The JSON pointer to a place, cut if it does not fit. */
+void source_parser_pointer(char *buf, size_t len, const struct source_at *at);
 
 /** Memory of the description; NULL: there is none, and the parser knows. Arrays are zeroed. */
 char *source_parser_copy(struct source_parser *parser, const char *text);

@@ -317,8 +317,55 @@ static void read_slots(struct source_reading *reading, const json_t *json, size_
 	}
 }
 
+/* The key, as it is written, whose quote ends at bytes[end]; *len: without the quotes. */
+static const char *key_before(const char *bytes, size_t end, size_t *len)
+{
+	size_t begin = end - 1, escapes;
+
+	do {
+		begin--;
+		for (escapes = 0; bytes[begin - 1 - escapes] == '\\'; escapes++)
+			;
+	} while (bytes[begin] != '"' || escapes % 2 == 1);
+	*len = end - begin - 2;
+	return bytes + begin + 1;
+}
+
+const char *source_json_words(const json_error_t *where)
+{
+	switch (json_error_code(where)) {
+	case json_error_null_character:
+	case json_error_null_byte_in_key:
+		return "a text holds \\u0000, which no name or figure does";
+	case json_error_null_value:
+		return "it holds a NUL byte";
+	default:
+		return where->text;
+	}
+}
+
+static void fail_load(struct source_reading *reading, const struct source_answer *answer,
+		      const json_error_t *where)
+{
+	const char *key;
+	size_t len;
+
+	if (json_error_code(where) != json_error_duplicate_key) {
+		source_reading_fail(reading, CR_REPLY, "bad JSON in line %d, column %d: %s",
+				    where->line, where->column, source_json_words(where));
+		return;
+	}
+	key = key_before(answer->bytes, (size_t)where->position, &len);
+	source_reading_fail(reading, CR_REPLY,
+			    "bad JSON in line %d, column %d: the key \"%.*s\" is there twice; who "
+			    "knows which one is true",
+			    where->line, where->column, len < 80 ? (int)len : 80, key);
+}
+
 json_t *source_json_load(struct source_reading *reading, const struct source_answer *answer)
 {
+	/* Of a key that is there twice jansson would silently take the last. */
+	const size_t flags = JSON_DECODE_ANY | JSON_REJECT_DUPLICATES;
 	json_error_t where;
 	json_t *root;
 
@@ -326,13 +373,12 @@ json_t *source_json_load(struct source_reading *reading, const struct source_ans
 		source_reading_fail(reading, CR_REPLY, "not JSON: looks like HTML (login page?)");
 		return NULL;
 	}
-	root = json_loadb(answer->bytes, answer->len, JSON_DECODE_ANY, &where);
+	root = json_loadb(answer->bytes, answer->len, flags, &where);
 	if (root == NULL && json_error_code(&where) == json_error_numeric_overflow)
-		root = json_loadb(answer->bytes, answer->len,
-				  JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &where);
+		root = json_loadb(answer->bytes, answer->len, flags | JSON_DECODE_INT_AS_REAL,
+				  &where);
 	if (root == NULL)
-		source_reading_fail(reading, CR_REPLY, "bad JSON in line %d, column %d: %s",
-				    where.line, where.column, where.text);
+		fail_load(reading, answer, &where);
 	return root;
 }
 

@@ -10,6 +10,10 @@
  * Integers too large for 64 bits are read as real numbers. [any] */
 json_t *source_json_load(struct source_reading *reading, const struct source_answer *answer);
 
+/** What is wrong with a JSON text, without the names of the library's flags. Borrowed from where.
+ * [any] */
+const char *source_json_words(const json_error_t *where);
+
 /** A value as it stands there. Its text is borrowed from json. [any] */
 struct source_raw source_json_raw(const json_t *json);
 

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "source_internal.h"
+#include "source_json.h"
 
 const char *const source_language_keys[] = {
 	"transport", "scope", "auth",   "help",    "requests",    "method", "path",
@@ -122,7 +123,7 @@ static void check_transport(struct source_parser *parser, const json_t *root)
 	for (size_t i = 0; i < source->n_requests; i++) {
 		const struct source_parts *parts = source->request[i].parts;
 
-		if (parts != NULL && parts->kind != NULL &&
+		if (parts != NULL && parts->kind != NULL && parts->kind->word != NULL &&
 		    is_snmp(source, i) != (source->transport == SOURCE_SNMP)) {
 			source_parser_fault(parser, &at, "transport %s does not bring format %s",
 					    transports[source->transport], parts->kind->word);
@@ -152,6 +153,8 @@ static void read_source(struct source_parser *parser, const json_t *root)
 
 	source->metric = source_parser_array(parser, SOURCE_METRICS_MAX, sizeof *source->metric);
 	source->where = source_parser_array(parser, SOURCE_METRICS_MAX, sizeof *source->where);
+	source->variable =
+		source_parser_array(parser, SOURCE_VARIABLES_MAX, sizeof *source->variable);
 	source->is_optional =
 		source_parser_array(parser, SOURCE_METRICS_MAX, sizeof *source->is_optional);
 	if (parser->is_out_of_memory ||
@@ -179,7 +182,7 @@ int source_parse(const char *json, struct source **out, source_fault_fn *on_faul
 	if (root == NULL)
 		source_parser_fault(&parser, &root_at,
 				    "the description is not JSON: line %d, column %d: %s",
-				    where.line, where.column, where.text);
+				    where.line, where.column, source_json_words(&where));
 	else
 		read_source(&parser, root);
 	json_decref(root);
@@ -202,6 +205,11 @@ void source_free(struct source *source)
 		free(source->metric[i]);
 	for (size_t i = 0; source->where != NULL && i < SOURCE_METRICS_MAX; i++)
 		free(source->where[i]);
+	for (size_t i = 0; i < source->n_variables; i++) {
+		free(source->variable[i].name);
+		free(source->variable[i].pointer);
+	}
+	free(source->variable);
 	free(source->metric);
 	free(source->where);
 	free(source->is_optional);

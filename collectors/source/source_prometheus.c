@@ -6,18 +6,18 @@
 #include "source_series.h"
 
 #include <errno.h>
-#include <regex.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "source_regex.h"
 
 enum { MATCHES_MAX = 16 };
 
 struct match {
 	char *label, *value;
-	bool is_regex, is_not;
-	regex_t regex;
+	struct source_regex *regex; /* NULL: the value itself */
+	bool is_not;
 };
 
 struct selector {
@@ -37,8 +37,7 @@ static void release(void *user)
 	for (size_t i = 0; i < selector->n; i++) {
 		free(selector->match[i].label);
 		free(selector->match[i].value);
-		if (selector->match[i].is_regex)
-			regfree(&selector->match[i].regex);
+		source_regex_free(selector->match[i].regex);
 	}
 	free(selector->name);
 	free(selector);
@@ -121,26 +120,6 @@ static int take_operator(struct compiler *c, struct match *match, bool *is_regex
 	return source_selector_fail(c->fault, column(c), "here has to be = != =~ or !~");
 }
 
-/* Like Prometheus, the whole value has to match. */
-static int compile_regex(struct compiler *c, struct match *match, size_t at)
-{
-	char *whole, text[80];
-	int rc;
-
-	if (source_regex_check(match->value, at, c->fault) < 0)
-		return -EINVAL;
-	if (asprintf(&whole, "^(%s)$", match->value) < 0)
-		return -ENOMEM;
-	rc = regcomp(&match->regex, whole, REG_EXTENDED | REG_NOSUB);
-	free(whole);
-	if (rc == 0) {
-		match->is_regex = true;
-		return 0;
-	}
-	(void)regerror(rc, &match->regex, text, sizeof text);
-	return source_selector_fail(c->fault, at, "not an extended regular expression: %s", text);
-}
-
 static int compile_match(struct compiler *c)
 {
 	struct match *match = &c->selector->match[c->selector->n];
@@ -159,8 +138,8 @@ static int compile_match(struct compiler *c)
 	at = column(c);
 	if (rc == 0)
 		rc = take_quoted(c, &match->value);
-	if (rc == 0 && is_regex)
-		rc = compile_regex(c, match, at);
+	if (rc == 0 && is_regex) /* like Prometheus, the whole value has to match */
+		rc = source_regex_new(match->value, true, at, &match->regex, c->fault);
 	return rc;
 }
 
@@ -213,10 +192,10 @@ static bool match_fits(struct source_reading *reading, const struct match *match
 	/* As in PromQL, a label that is missing is empty. */
 	const char *value = source_series_label(series, match->label);
 
-	if (!match->is_regex)
+	if (match->regex == NULL)
 		return (strcmp(value, match->value) == 0) != match->is_not;
 	return source_budget_spend(&reading->budget, strlen(value)) &&
-	       (regexec(&match->regex, value, 0, NULL, 0) == 0) != match->is_not;
+	       source_regex_match(match->regex, value, NULL, 0) != match->is_not;
 }
 
 static bool fits(struct source_reading *reading, const struct selector *selector,

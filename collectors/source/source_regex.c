@@ -2,15 +2,31 @@
  * source_regex.c - what a regular expression may cost. The C library unrolls repetitions, and those
  * of repetitions by their product: "a++++++++" or "(a{1,255}){1,255}" would take all memory before
  * a byte of an answer was seen. Back references cost more than any bound. What is left may still
- * cost the square of a line's length: matching has a budget of time.
+ * cost the square of a line's length: matching has a budget of time. And as long as an expression
+ * lives, the C library remembers every state that any text has brought it into, up to 5 kB for each
+ * byte: whoever chooses the texts could fill all memory, poll by poll. New states are what takes
+ * long; so an expression that has been at work for some milliseconds is compiled anew.
  */
-#include "source_internal.h"
+#include "source_regex.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum { SIZE_MOST = 500, DEPTH_MAX = 32, CPU_MS_MAX = 100, LOOK_AFTER = 1024 };
+
+#define AT_WORK_MAX_NS INT64_C(5000000) /* about 2 MB of states */
+
+struct source_regex {
+	pthread_mutex_t lock; /* of what follows */
+	regex_t regex;
+	int64_t at_work_ns; /* since it was compiled */
+	char *text;         /* as it was compiled */
+	int flags;
+};
 
 /** What a group, or the whole, comes to once it is unrolled. */
 struct level {
@@ -111,14 +127,101 @@ static const char *judge(const char *text)
 	return NULL;
 }
 
-int source_regex_check(const char *text, size_t column, struct source_selector_fault *fault)
+/*** Compiling ***/
+
+static int compile(struct source_regex *regex, size_t column, struct source_selector_fault *fault)
+{
+	char words[80];
+	const int rc = regcomp(&regex->regex, regex->text, regex->flags);
+
+	if (rc == 0)
+		return 0;
+	(void)regerror(rc, &regex->regex, words, sizeof words);
+	return source_selector_fail(fault, column, "not an extended regular expression: %s", words);
+}
+
+int source_regex_new(const char *text, bool is_whole, size_t column, struct source_regex **out,
+		     struct source_selector_fault *fault)
 {
 	const char *wrong = judge(text);
+	struct source_regex *regex;
+	int rc = -ENOMEM;
 
-	return wrong == NULL ? 0 : source_selector_fail(fault, column, "%s", wrong);
+	if (wrong != NULL)
+		return source_selector_fail(fault, column, "%s", wrong);
+	regex = calloc(1, sizeof *regex);
+	if (regex == NULL)
+		return -ENOMEM;
+	regex->flags = REG_EXTENDED | (is_whole ? REG_NOSUB : 0);
+	if (asprintf(&regex->text, is_whole ? "^(%s)$" : "%s", text) < 0)
+		goto free_regex;
+	rc = compile(regex, column, fault);
+	if (rc < 0)
+		goto free_text;
+	(void)pthread_mutex_init(&regex->lock, NULL);
+	*out = regex;
+	return 0;
+
+free_text:
+	free(regex->text);
+free_regex:
+	free(regex);
+	return rc;
+}
+
+void source_regex_free(struct source_regex *regex)
+{
+	if (regex == NULL)
+		return;
+	regfree(&regex->regex);
+	(void)pthread_mutex_destroy(&regex->lock);
+	free(regex->text);
+	free(regex);
+}
+
+size_t source_regex_groups(const struct source_regex *regex)
+{
+	return regex->regex.re_nsub;
 }
 
 /*** Matching ***/
+
+/* By the clock on the wall, which costs little to read: to forget too early does no harm. */
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* Without memory for a new one the old one goes on. */
+static void forget_states(struct source_regex *regex)
+{
+	regex_t fresh;
+
+	if (regcomp(&fresh, regex->text, regex->flags) != 0)
+		return;
+	regfree(&regex->regex);
+	regex->regex = fresh;
+	regex->at_work_ns = 0;
+}
+
+bool source_regex_match(struct source_regex *regex, const char *text, regmatch_t *match, int flags)
+{
+	const size_t n = match != NULL ? 2 : 0;
+	int64_t start_ns;
+	bool is_match;
+
+	pthread_mutex_lock(&regex->lock);
+	start_ns = now_ns();
+	is_match = regexec(&regex->regex, text, n, match, flags) == 0;
+	regex->at_work_ns += now_ns() - start_ns;
+	if (regex->at_work_ns >= AT_WORK_MAX_NS)
+		forget_states(regex);
+	pthread_mutex_unlock(&regex->lock);
+	return is_match;
+}
 
 static int64_t cpu_ms(void)
 {

@@ -25,6 +25,20 @@ static const struct source_kind *const kinds[] = {
 	[SOURCE_SNMP_GET] = &source_kind_snmp_get,
 	[SOURCE_SNMP_TABLE] = &source_kind_snmp_table,
 };
+/* Where nobody knows the format: any selector will do, so that the other faults can be told. */
+static int take_any(const char *text, void **selector, struct source_selector_fault *fault)
+{
+	(void)fault;
+	*selector = strdup(text);
+	return *selector != NULL ? 0 : -ENOMEM;
+}
+
+static const struct source_kind unknown_kind = {
+	.has_rows_selector = true,
+	.compile = take_any,
+	.release = free,
+};
+
 static const char *const formats[] = { "json", "xml",      "prometheus", "promql",
 				       "text", "snmp-get", "snmp-table", NULL };
 
@@ -161,7 +175,8 @@ static void read_rows(const struct source_request_reader *reader)
 	if (key == NULL && (rows != NULL || parts->kind == &source_kind_snmp_table))
 		source_parser_fault(reader->parser, reader->at,
 				    "key is missing: which value names the server of a row");
-	if (key != NULL && rows == NULL && parts->kind->has_rows_selector)
+	if (key != NULL && rows == NULL && parts->kind->has_rows_selector &&
+	    parts->kind != &unknown_kind)
 		source_parser_fault(reader->parser, &at,
 				    "a key needs rows: which things of the answer are servers");
 	if (key != NULL &&
@@ -236,11 +251,12 @@ static void refuse_http_keys(const struct source_request_reader *reader)
 
 /*** All of it ***/
 
-static bool read_format(const struct source_request_reader *reader)
+/* The kind of this format; of the one that was probably meant, if there is none. */
+static const struct source_kind *find_kind(const struct source_request_reader *reader)
 {
-	struct source_request *request = reader->request;
 	struct source_at at;
 	const json_t *json = source_request_get(reader, "format", &at);
+	const char *nearest = NULL;
 	int format = -1;
 
 	if (json != NULL)
@@ -249,11 +265,25 @@ static bool read_format(const struct source_request_reader *reader)
 		source_parser_fault(reader->parser, reader->at,
 				    "format is missing: json, xml, prometheus, promql, text, "
 				    "snmp-get or snmp-table");
+	if (format < 0 && json_is_string(json))
+		nearest = text_nearest(json_string_value(json), formats);
+	if (nearest != NULL)
+		format = text_index(nearest, formats);
+	if (format < 0)
+		return &unknown_kind;
+	reader->request->format = (enum source_format)format;
+	return kinds[format];
+}
+
+static bool read_format(const struct source_request_reader *reader)
+{
+	struct source_request *request = reader->request;
+	const struct source_kind *kind = find_kind(reader);
+
 	request->parts = source_parser_array(reader->parser, 1, sizeof *request->parts);
-	if (format < 0 || request->parts == NULL)
+	if (request->parts == NULL)
 		return false;
-	request->format = (enum source_format)format;
-	request->parts->kind = kinds[format];
+	request->parts->kind = kind;
 	request->parts->slot =
 		source_parser_array(reader->parser, SLOTS_MAX, sizeof *request->parts->slot);
 	return request->parts->slot != NULL;

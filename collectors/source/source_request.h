@@ -16,6 +16,13 @@ struct source_request_reader {
 const struct json_t *source_request_get(const struct source_request_reader *reader, const char *key,
 					struct source_at *at);
 
+/** Where the variable ends that begins at at, which is "${": at its "}"; NULL: it is none. [any] */
+const char *source_variable_end(const char *at);
+
+/** Write text percent-encoded, without an end: at most three bytes for one. Returns how many. [any]
+ */
+size_t source_percent_encode(char *to, const char *text);
+
 /** Path, query, method, headers, body. */
 void source_request_read_http(const struct source_request_reader *reader);
 

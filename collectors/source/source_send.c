@@ -10,16 +10,48 @@
 
 enum { HEADERS_MAX = 32 };
 
-/* Only ${name} is known when a request is sent. */
-static void check_variables(struct source_parser *parser, const struct source_at *at,
-			    const char *text)
+/*** Variables ***/
+
+static void add_variable(struct source_parser *parser, const struct source_at *at, const char *name,
+			 size_t len)
 {
-	for (; (text = strstr(text, "${")) != NULL; text += 2)
-		if (strncmp(text, "${name}", 7) != 0)
+	struct source *source = parser->source;
+	struct source_variable *variable;
+	char pointer[512];
+
+	for (size_t i = 0; i < source->n_variables; i++)
+		if (strncmp(source->variable[i].name, name, len) == 0 &&
+		    source->variable[i].name[len] == '\0')
+			return;
+	if (source->n_variables == SOURCE_VARIABLES_MAX) {
+		source_parser_fault(parser, at, "more than %d variables", SOURCE_VARIABLES_MAX);
+		return;
+	}
+	source_parser_pointer(pointer, sizeof pointer, at);
+	variable = &source->variable[source->n_variables];
+	variable->name = strndup(name, len);
+	variable->pointer = source_parser_copy(parser, pointer);
+	parser->is_out_of_memory |= variable->name == NULL;
+	if (variable->name == NULL)
+		free(variable->pointer);
+	else
+		source->n_variables++;
+}
+
+/* Which servers have them is for the configuration to say. */
+static void note_variables(struct source_parser *parser, const struct source_at *at,
+			   const char *text)
+{
+	for (; (text = strstr(text, "${")) != NULL; text += 2) {
+		const char *end = source_variable_end(text);
+
+		if (end != NULL)
+			add_variable(parser, at, text + 2, (size_t)(end - text - 2));
+		else
 			source_parser_fault(parser, at,
-					    "\"%.40s\": only ${name} can stand here; put other "
-					    "variables into target",
+					    "\"%.40s\" is no variable; write ${NAME}, closed by }",
 					    text);
+	}
 }
 
 /* A text that grows. */
@@ -42,25 +74,22 @@ static void text_add(struct text *text, const char *more, size_t len)
 	text->len += len;
 	grown[text->len] = '\0';
 }
-/* text, percent-encoded but for ${name}. */
+
+/* text, percent-encoded but for its variables. */
 static void write_value(struct text *to, const char *text)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789-._~";
-	char code[4];
+	char one[2] = "", code[3];
 
 	while (*text != '\0') {
-		if (strncmp(text, "${name}", 7) == 0) {
-			text_add(to, text, 7);
-			text += 7;
+		const char *end = strncmp(text, "${", 2) == 0 ? source_variable_end(text) : NULL;
+
+		if (end != NULL) {
+			text_add(to, text, (size_t)(end + 1 - text));
+			text = end + 1;
 			continue;
 		}
-		if (strchr(plain, *text) != NULL) {
-			text_add(to, text++, 1);
-			continue;
-		}
-		(void)snprintf(code, sizeof code, "%%%02X", (unsigned char)*text++);
-		text_add(to, code, 3);
+		one[0] = *text++;
+		text_add(to, code, source_percent_encode(code, one));
 	}
 }
 
@@ -84,7 +113,8 @@ static void add_query(const struct source_request_reader *reader)
 
 		if (text == NULL)
 			continue;
-		check_variables(reader->parser, &here, text);
+		note_variables(reader->parser, &here, name);
+		note_variables(reader->parser, &here, text);
 		text_add(&path, path.ptr != NULL && strchr(path.ptr, '?') != NULL ? "&" : "?", 1);
 		write_value(&path, name);
 		text_add(&path, "=", 1);
@@ -114,7 +144,7 @@ static void read_path(const struct source_request_reader *reader)
 					    (size_t)(letter - text) + 1);
 			break;
 		}
-	check_variables(reader->parser, &at, text);
+	note_variables(reader->parser, &at, text);
 	request->path = source_parser_copy(reader->parser, text);
 	add_query(reader);
 }
@@ -129,7 +159,7 @@ static void read_method(const struct source_request_reader *reader)
 	int method = text != NULL;
 
 	if (text != NULL) {
-		check_variables(reader->parser, &at, text);
+		note_variables(reader->parser, &at, text);
 		request->body = source_parser_copy(reader->parser, text);
 	}
 	json = source_request_get(reader, "method", &at);
@@ -182,7 +212,7 @@ static void check_header(const struct source_request_reader *reader, const struc
 					    "a header is one line of printable letters");
 			break;
 		}
-	check_variables(reader->parser, at, value);
+	note_variables(reader->parser, at, value);
 }
 
 static void read_headers(const struct source_request_reader *reader)
@@ -218,9 +248,33 @@ static void read_headers(const struct source_request_reader *reader)
 		add_header(reader, "Content-Type", "application/json");
 }
 
+/* A form's values are written as a query's are. */
+static enum source_escape escape_of(const struct source_request *request)
+{
+	static const struct {
+		const char *word;
+		enum source_escape escape;
+	} types[] = { { "json", SOURCE_ESCAPE_JSON },
+		      { "xml", SOURCE_ESCAPE_XML },
+		      { "x-www-form-urlencoded", SOURCE_ESCAPE_URL } };
+
+	for (size_t i = 0; i < request->n_headers; i++) {
+		const struct source_header *header = &request->header[i];
+
+		if (header->name == NULL || header->value == NULL ||
+		    strcasecmp(header->name, "Content-Type") != 0)
+			continue;
+		for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+			if (strcasestr(header->value, types[k].word) != NULL)
+				return types[k].escape;
+	}
+	return SOURCE_ESCAPE_NONE;
+}
+
 void source_request_read_http(const struct source_request_reader *reader)
 {
 	read_path(reader);
 	read_method(reader);
 	read_headers(reader);
+	reader->request->body_escape = escape_of(reader->request);
 }

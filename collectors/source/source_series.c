@@ -93,6 +93,9 @@ static const char *take_label(struct source_series *series, char **at)
 	*after = '\0';
 	if (series->n_labels == SOURCE_LABELS_MAX)
 		return "more than 64 labels";
+	for (size_t i = 0; i < series->n_labels; i++)
+		if (strcmp(series->label[i].name, name) == 0)
+			return "a label is there twice";
 	label->name = name;
 	label->value = **at == '"' ? take_quoted(at) : NULL;
 	if (label->value == NULL)

@@ -2,11 +2,8 @@
  * source_text.c - answers that are plain text, read line by line with extended regular expressions;
  * the value is what the one group matches (without a group: the whole match).
  */
-#include "source_internal.h"
+#include "source_regex.h"
 
-#include <errno.h>
-#include <regex.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A regular expression may cost the square of a line's length. */
@@ -14,36 +11,22 @@ enum { LINE_MAX_LEN = 4096, LINES_MAX = 20000 };
 
 static void release(void *user)
 {
-	regex_t *regex = user;
-
-	if (regex != NULL)
-		regfree(regex);
-	free(regex);
+	source_regex_free(user);
 }
 
 static int compile(const char *text, void **out, struct source_selector_fault *fault)
 {
-	regex_t *regex;
-	char words[80];
+	struct source_regex *regex;
 	int rc;
 
 	if (text[0] == '\0')
 		return source_selector_fail(fault, 1, "the regular expression is empty");
-	if (source_regex_check(text, 1, fault) < 0)
-		return -EINVAL;
-	regex = calloc(1, sizeof *regex);
-	if (regex == NULL)
-		return -ENOMEM;
-	rc = regcomp(regex, text, REG_EXTENDED);
-	if (rc != 0) {
-		(void)regerror(rc, regex, words, sizeof words);
-		free(regex);
-		return source_selector_fail(fault, 1, "not an extended regular expression: %s",
-					    words);
-	}
-	if (regex->re_nsub > 1) {
+	rc = source_regex_new(text, false, 1, &regex, fault);
+	if (rc < 0)
+		return rc;
+	if (source_regex_groups(regex) > 1) {
 		rc = source_selector_fail(fault, 1, "%zu groups; one ( ) at most, around the value",
-					  regex->re_nsub);
+					  source_regex_groups(regex));
 		release(regex);
 		return rc;
 	}
@@ -52,7 +35,7 @@ static int compile(const char *text, void **out, struct source_selector_fault *f
 }
 
 /* All matches of one expression in one line. */
-static void take_matches(struct source_reading *reading, size_t slot, const regex_t *regex,
+static void take_matches(struct source_reading *reading, size_t slot, struct source_regex *regex,
 			 const char *line, size_t len)
 {
 	regmatch_t match[2] = { { 0, (regoff_t)len }, { -1, -1 } };
@@ -60,8 +43,8 @@ static void take_matches(struct source_reading *reading, size_t slot, const rege
 
 	while (!reading->sheet->is_too_much &&
 	       source_budget_spend(&reading->budget, len - (size_t)match[0].rm_so) &&
-	       regexec(regex, line, 2, match, flags) == 0) {
-		const regmatch_t *value = &match[regex->re_nsub > 0];
+	       source_regex_match(regex, line, match, flags)) {
+		const regmatch_t *value = &match[source_regex_groups(regex) > 0];
 		const size_t next = (size_t)match[0].rm_eo + (match[0].rm_eo == match[0].rm_so);
 		struct source_raw raw = { .kind = SOURCE_RAW_TEXT };
 

@@ -24,8 +24,7 @@ int source_selector_fail(struct source_selector_fault *fault, size_t column, con
 	return -EINVAL;
 }
 
-/* The pointer to a place, its keys escaped; cut if it does not fit. */
-static void write_pointer(char *buf, size_t len, const struct source_at *at)
+void source_parser_pointer(char *buf, size_t len, const struct source_at *at)
 {
 	size_t n;
 
@@ -33,7 +32,7 @@ static void write_pointer(char *buf, size_t len, const struct source_at *at)
 		buf[0] = '\0';
 		return;
 	}
-	write_pointer(buf, len, at->up);
+	source_parser_pointer(buf, len, at->up);
 	n = strlen(buf);
 	if (at->key == NULL) {
 		(void)snprintf(buf + n, len - n, "/%zu", at->index);
@@ -61,7 +60,7 @@ void source_parser_fault(struct source_parser *parser, const struct source_at *a
 	parser->is_faulty = true;
 	if (parser->on_fault == NULL)
 		return;
-	write_pointer(pointer, sizeof pointer, at);
+	source_parser_pointer(pointer, sizeof pointer, at);
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);

@@ -17,7 +17,8 @@
  * Growth       within ABI 1 structures only grow at the end (arrays hold pointers to them), and a
  *              host never loads a plugin newer than itself: what this header declares is there.
  *              1.1 added prepare() and release() of routers, and view->prepared;
- *              1.2 added reject() of rounds
+ *              1.2 added reject() of rounds;
+ *              1.3 added check() of collectors, and the variables of targets
  */
 #ifndef CALLROUTER_PLUGIN_H
 #define CALLROUTER_PLUGIN_H
@@ -32,7 +33,7 @@ extern "C" {
 #endif
 
 #define CR_ABI_MAJOR 1u
-#define CR_ABI_MINOR 2u
+#define CR_ABI_MINOR 3u
 #define CR_ABI       ((CR_ABI_MAJOR << 16) | CR_ABI_MINOR)
 
 #define CR_EXPORT            __attribute__((visibility("default")))
@@ -297,6 +298,11 @@ struct cr_router {
 
 /*** Collectors ***/
 
+/** A variable of a server: ${name} in what is sent stands for its value, without control bytes. */
+struct cr_var {
+	const char *name, *value;
+};
+
 /** One thing to poll: a server, or an agent that answers for many. The host keeps it until done()
  * or fail(). */
 struct cr_target {
@@ -305,6 +311,13 @@ struct cr_target {
 	int64_t deadline_ns;  /* CLOCK_MONOTONIC: the poll has to be over by then */
 	bool is_shared;       /* it answers for many servers: every value needs its row */
 	void *user;           /* the collector's own, kept from poll to poll; NULL at first */
+
+	/*** Since 1.3 ***/
+
+	/* Those that path, query, headers or body of the source name; but "name" is name. Unchanged
+	 * as long as the target lives. */
+	const struct cr_var *var;
+	size_t n_vars;
 };
 
 enum cr_why { CR_TIMEOUT = 1, CR_CONNECT, CR_AUTH, CR_REPLY, CR_ABSENT, CR_VALUE };
@@ -370,6 +383,17 @@ struct cr_collector {
 
 	/** The target is gone for good: free target->user. NULL: nothing to free. [own] */
 	void (*forget)(void *self, struct cr_target *target);
+
+	/*** Since 1.3 ***/
+
+	/**
+	 * Can this instance poll such a target? Asked when a configuration is checked, in a process
+	 * of its own, for thousands at a time: judge the form, and ask nobody, not even for the
+	 * address of a name. Returns 0, or a negative errno with one line for the operator in err:
+	 * what is wrong and what to write, without the target itself. NULL: any target will do
+	 * until it is polled. [own]
+	 */
+	int (*check)(void *self, const char *target, char *err, size_t err_len);
 };
 
 #define CR_COLLECTOR_HEAD(name_, version_, summary_)                                               \

@@ -41,7 +41,7 @@ bad_plugin(no_head bad ABI=0)
 bad_plugin(too_short bad SIZE=16)
 bad_plugin(longer bad SIZE=4096 NAME="longer")
 bad_plugin(minor_9 bad ABI=0x10009)
-bad_plugin(minor_3 bad ABI=0x10003)
+bad_plugin(minor_4 bad ABI=0x10004)
 bad_plugin(minor_0 bad ABI=0x10000 "SIZE=offsetof(struct cr_router,prepare)" NAME="minor_0"
 	PREPARE=prepare RELEASE=release)
 bad_plugin(no_name bad NAME=NULL)

@@ -12,16 +12,27 @@ unit_test(smooth SOURCES daemon/smooth.c core/image.c core/text.c core/err.c LIB
 unit_test(derive SOURCES daemon/derive.c)
 target_compile_definitions(test_smooth PRIVATE TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
 
-# It is its own ranker.
-unit_test(ranker SOURCES daemon/ranker.c daemon/ranker_now.c daemon/ranker_child.c
-	daemon/ranker_facts.c daemon/ranker_trial.c daemon/document.c core/plugin.c core/elf.c
-	${counters_part} core/image.c core/log.c core/option.c core/text.c core/view.c core/words.c
-	core/err.c LIBS PkgConfig::jansson PkgConfig::libevent_core m)
+# They are their own rankers.
+foreach(name ranker ranker_targets)
+	unit_test(${name} SOURCES daemon/ranker.c daemon/ranker_now.c daemon/ranker_child.c
+		daemon/ranker_collector.c daemon/ranker_facts.c daemon/ranker_trial.c daemon/document.c
+		core/plugin.c core/elf.c ${counters_part} core/image.c core/log.c core/option.c core/text.c
+		core/view.c core/words.c core/err.c LIBS PkgConfig::jansson PkgConfig::libevent_core m)
+	target_compile_definitions(test_${name} PRIVATE
+		TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
+endforeach()
 test_plugin(acts)
 # library.cmake makes the other one
 add_dependencies(test_ranker plugin_acts plugin_prepares)
-target_compile_definitions(test_ranker PRIVATE
-	TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
+test_plugin(judges)
+# As it was built when there was no check() in the table.
+add_library(plugin_judges_1_2 MODULE plugins/judges.c)
+target_link_libraries(plugin_judges_1_2 PRIVATE callrouter_flags)
+target_compile_definitions(plugin_judges_1_2 PRIVATE ABI=0x10002 NAME="judges_1_2"
+	"SIZE=offsetof(struct cr_collector,check)")
+set_target_properties(plugin_judges_1_2 PROPERTIES PREFIX "" OUTPUT_NAME judges_1_2
+	LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test-plugins)
+add_dependencies(test_ranker_targets plugin_judges plugin_judges_1_2)
 
 unit_test(ranker_facts SOURCES daemon/ranker_facts.c daemon/document.c core/plugin.c core/elf.c
 	core/option.c core/text.c core/err.c LIBS PkgConfig::jansson PkgConfig::libevent_core)
@@ -39,6 +50,7 @@ scene_test(warnings)
 scene_test(sources)
 scene_test(start)
 scene_test(daemon_errors)
+scene_test(descriptors)
 scene_test(ctl)
 scene_test(collectors200 HEAVY)
 

@@ -2,7 +2,8 @@
 set(snmp_parts collectors/snmp_cells.c collectors/snmp_walk.c collectors/snmp_report.c
 	collectors/snmp_timer.c)
 set(snmp_collector collectors/snmp.c collectors/snmp_settings.c collectors/snmp_agent.c
-	collectors/snmp_peers.c collectors/snmp_poll.c collectors/snmp_link.c collectors/snmp_place.c collectors/snmp_user.c
+	collectors/snmp_peers.c collectors/snmp_poll.c collectors/snmp_link.c collectors/snmp_place.c
+	collectors/snmp_endpoint.c collectors/snmp_user.c collectors/secret.c
 	${snmp_parts})
 set(snmp_lab tests/lab/fake_snmp.c tests/lab/fake_ber.c tests/lab/collector_host.c
 	tests/lab/lab_profile.c)
@@ -16,6 +17,7 @@ foreach(name snmp snmp_faults snmp_names snmp_hostile snmp_profiles snmp_v3)
 		LAB_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
 endforeach()
 target_sources(test_snmp_names PRIVATE lab/fake_names.c)
+unit_test(snmp_target SOURCES ${snmp_collector} LIBS source resolve PkgConfig::netsnmp m)
 
 add_executable(weblogic_agent lab/weblogic_agent.c)
 target_link_libraries(weblogic_agent PRIVATE callrouter_flags)

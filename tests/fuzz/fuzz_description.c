@@ -21,13 +21,15 @@ static void answer_all(const struct source *source, const char *bytes, size_t le
 
 	for (size_t i = 0; i < source->n_requests; i++) {
 		const struct source_request *request = &source->request[i];
+		const struct cr_var vars[] = { { "host", "h&?" }, { "a", "" } };
+		const struct cr_target target = { .name = "ms1&?", .var = vars, .n_vars = 2 };
 		char *filled;
 
 		if (source->transport != SOURCE_HTTP)
 			continue;
-		filled = source_fill(request->path, "ms1&?", true);
-		fuzz_expect(filled != NULL && strchr("/?", filled[0]) != NULL,
-			    "a path without a slash"); /* or none */
+		if (source_fill(request->path, &target, SOURCE_ESCAPE_URL, &filled) == 0)
+			fuzz_expect(strchr("/?", filled[0]) != NULL,
+				    "a path without a slash"); /* or none */
 		free(filled);
 		if (source->n_requests == 1 || i % 3 != 2)
 			(void)source_extract(sample, i, &answer);

@@ -18,7 +18,7 @@
 
 struct target {
 	struct cr_target target;
-	char name[64], endpoint[256];
+	char name[64], *endpoint;
 	struct collector_poll poll;
 	int64_t started_ns, timeout_ns;
 	bool is_due, is_gone;
@@ -266,6 +266,13 @@ struct collector_host *collector_host_open(const struct cr_collector *collector,
 	return NULL;
 }
 
+int collector_host_check(const struct collector_host *host, const char *endpoint, char *err,
+			 size_t err_len)
+{
+	err[0] = '\0';
+	return host->collector->check(host->self, endpoint, err, err_len);
+}
+
 struct collector_host *collector_host_load(const char *path, const char *source,
 					   const char *const *settings, char *err, size_t err_len)
 {
@@ -290,6 +297,7 @@ void collector_host_close(struct collector_host *host)
 		return;
 	for (size_t i = 0; i < host->n_targets; i++) {
 		collector_host_forget(host, (int)i);
+		free(host->target[i]->endpoint);
 		free(host->target[i]);
 	}
 	if (host->collector != NULL)
@@ -311,7 +319,7 @@ int collector_host_add(struct collector_host *host, const char *name, const char
 	struct target *target = check(calloc(1, sizeof *target));
 
 	snprintf(target->name, sizeof target->name, "%s", name);
-	snprintf(target->endpoint, sizeof target->endpoint, "%s", endpoint);
+	target->endpoint = check(strdup(endpoint));
 	target->target.name = target->name;
 	target->target.endpoint = target->endpoint;
 	target->target.is_shared = is_shared;
@@ -319,6 +327,13 @@ int collector_host_add(struct collector_host *host, const char *name, const char
 		check(realloc(host->target, (host->n_targets + 1) * sizeof(struct target *)));
 	host->target[host->n_targets] = target;
 	return (int)host->n_targets++;
+}
+
+void collector_host_vars(struct collector_host *host, int target, const struct cr_var *var,
+			 size_t n)
+{
+	host->target[target]->target.var = var;
+	host->target[target]->target.n_vars = n;
 }
 
 void collector_host_forget(struct collector_host *host, int target)

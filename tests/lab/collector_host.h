@@ -67,6 +67,14 @@ void collector_host_close(struct collector_host *host);
 int collector_host_add(struct collector_host *host, const char *name, const char *endpoint,
 		       bool is_shared);
 
+/** The target has these variables, which stay the caller's as long as the host is open. */
+void collector_host_vars(struct collector_host *host, int target, const struct cr_var *var,
+			 size_t n);
+
+/** What the collector's check() says of such a target; err: its line, or "". */
+int collector_host_check(const struct collector_host *host, const char *endpoint, char *err,
+			 size_t err_len);
+
 /** The target is gone for good: forget(). Its index is not used again. */
 void collector_host_forget(struct collector_host *host, int target);
 

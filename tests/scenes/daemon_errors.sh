@@ -85,7 +85,7 @@ cat >"$SCENE/expected" <<-X
 	$CONFIG:5:26: plugin "round_robin" is a router, a collector is needed here
 	$CONFIG:7:34: no server has the name "ms9"; did you mean "ms1"?
 	$CONFIG:7:48: plugin "http" is a collector, a router is needed here
-	$CONFIG:7:63: there is no plugin "rund_robin": did you mean "round_robin"?
+	$CONFIG:7:63: there is no plugin "rund_robin" in $SCENE/plugins.d: did you mean "round_robin"?
 	$CONFIG:8:5: service "shop" is there twice, before on line 7; names must differ
 	$CONFIG:8:37: plugin sorted: order_by: "-heap" is no metric, nor inflight, inflight_bytes, latency, failure_ratio, weight
 X
@@ -102,7 +102,16 @@ scene_ok "all mistakes at once, whoever checks: exit status 1"
 good_config
 sed -i 's/round_robin/nowhere/' "$CONFIG"
 daemon 1
-says "there is no plugin \"nowhere\": nowhere.so is in none of the 1 plugin directories (the last is $SCENE/plugins.d)"
+says "there is no plugin \"nowhere\": no nowhere.so in $SCENE/plugins.d; put it there, or name its folder by --plugins-dir"
+daemon 1 --check --plugins-dir "$SCENE/none"
+says "no nowhere.so in $SCENE/plugins.d, $SCENE/none (No such file or directory); put it there"
+many=()
+for i in {1..20}; do
+	many+=(--plugins-dir "$SCENE/plugins.d/$i")
+done
+daemon 1 --check "${many[@]}"
+says "(No such file or directory), "
+says " more; put it there"
 good_config
 rm -r "$SCENE/run" "$SCENE/state"
 find "$SCENE" -mindepth 1 ! -name out ! -name err | sort >"$SCENE/before.list"
@@ -127,8 +136,66 @@ says "community_file: $SCENE/community has mode 644, so others than its owner an
 rm "$SCENE/community"
 daemon 1 --check
 says "community_file: $SCENE/community cannot be opened: No such file or directory; create it, with mode 640, or correct the path"
+(umask 077 && printf '\npublic\n' >"$SCENE/community")
+daemon 1 --check
+says "$CONFIG:7:93: community_file: $SCENE/community has nothing in its first line; write the secret there"
 good_config
-scene_ok "secrets are in files that others cannot read"
+scene_ok "secrets are in files that others cannot read, and in their first line"
+
+### Targets
+
+echo public | install -m 640 /dev/stdin "$SCENE/community"
+cat >"$CONFIG" <<-'X'
+	servers:
+	  - { name: ms1, address: "127.0.0.1:7101", vars: { jmx: 8080 } }
+	  - { name: ms2, address: "127.0.0.1:7102", vars: { jmx: 80800 } }
+	  - { name: ms3, address: "127.0.0.1:7103", vars: { jmx: "" }, targets: { mib: "ftp:ms3:161" } }
+	  - { name: ms4, address: "127.0.0.1:7104", targets: { web: "http://bob:hunter2@ms4/" } }
+	services:
+	  - { name: shop, router: round_robin }
+	collectors:
+	  - { name: web, plugin: http, profile: jolokia, target: "http://${host}:${jmx}" }
+	  - { name: mib, plugin: snmp, profile: jvm-mib, target: "udp:${host}:161", community_file: community }
+	  - { name: all, plugin: snmp, profile: weblogic-mib, target: "udp:10.0.0.1:99999", community_file: community }
+X
+cat >"$SCENE/expected" <<-X
+	$CONFIG:4:80: the target for collector "mib" cannot be polled: "ftp" is no transport; write udp:HOST:PORT, tcp:HOST:PORT or udp6:[ADDRESS]:PORT
+	$CONFIG:5:61: the target for collector "web" cannot be polled: it must not hold a user; use user and password_file
+	$CONFIG:9:58: target cannot be polled for server "ms2" and 1 other: "80800" is no port; ports are 1 to 65535
+	$CONFIG:11:63: target cannot be polled: "99999" is no port; ports are 1 to 65535
+X
+for option in "" --check; do
+	daemon 1 $option
+	grep -v 'not started' "$SCENE/err" >"$SCENE/mistakes" || true
+	cmp -s "$SCENE/mistakes" "$SCENE/expected" ||
+		scene_fail "other mistakes: $(diff "$SCENE/expected" "$SCENE/mistakes")"
+done
+sed -i 's/80800/8081/; s/jmx: "" /jmx: 8082 /; s/ftp:ms3/tcp:ms3/; s/bob:hunter2@//; s/99999/161/' "$CONFIG"
+daemon 0 --check
+good_config
+scene_ok "targets that nobody can poll are mistakes of the file, each told once"
+
+# Ten thousand servers are checked by one process of each plugin.
+{
+	echo "servers:"
+	for i in {1..10000}; do
+		echo "  - { name: ms$i, address: \"10.0.$((i / 256)).$((i % 256)):7001\" }"
+	done
+	cat <<-'X'
+		services:
+		  - { name: shop, router: round_robin }
+		collectors:
+		  - { name: web, plugin: http, profile: jolokia, target: "http://${host}:${port}" }
+		  - { name: mib, plugin: snmp, profile: jvm-mib, target: "udp:${host}:1610000", community_file: community }
+	X
+} >"$CONFIG"
+daemon 1 --check
+same "what it says" "$(cat "$SCENE/err")" \
+	"$CONFIG:10006:58: target cannot be polled for server \"ms1\" and 9999 others: \"1610000\" is no port; ports are 1 to 65535"
+sed -i 's/1610000/161/' "$CONFIG"
+daemon 0 --check
+good_config
+scene_ok "20,000 targets are checked at once"
 
 ### Plugins
 

@@ -152,7 +152,7 @@ X
 refused "$CONFIG:3:18: unknown key \"adress\" in a server; did you mean \"address\"?" \
 	"$CONFIG:3:5: this server has no address" \
 	"$CONFIG:4:54: weight \"101\" is out of range" \
-	"$CONFIG:6:27: there is no plugin \"heapfree\": did you mean \"heap_free\"?" \
+	"$CONFIG:6:27: there is no plugin \"heapfree\" in $SCENE/plugins.d: did you mean \"heap_free\"?" \
 	"$CONFIG:6:50: " \
 	"$CONFIG:7:37: plugin sorted: order_by: \"-heap\" is no metric" \
 	"$CONFIG:8:63: plugin sorted: no option \"order\"; did you mean \"order_by\"?" \

@@ -99,6 +99,38 @@ tries 1 jvm --server ms3
 finds "$SCENE/err" 'collector jvm polls no server "ms3"'
 scene_ok "a live source: raw answer, fields, states, what is derived; and why there is nothing"
 
+# One place with a page for each server, a header that is a secret; and what is told at check time.
+(umask 077 && echo k3y-of-the-scene >"$SCENE/gateway.key")
+cat >"$SCENE/gateway.yaml" <<-X
+	servers:
+	  - { name: ms1, address: "127.0.0.1:7101", vars: { what: HeapMemoryUsage } }
+	  - { name: ms2, address: "127.0.0.1:7102", vars: { what: "Heap?Usage" } }
+	collectors:
+	  - name: gateway
+	    plugin: http
+	    profile: jolokia
+	    target: "http://127.0.0.1:$(port_of ms1)"
+	    path: "/jolokia/read/java.lang:type=Memory/\${what}"
+	    secret_header: X-Api-Key
+	    secret_header_file: gateway.key
+	services: [{ name: shop }]
+X
+CONFIG=$SCENE/gateway.yaml
+tries 0 gateway --raw
+shown "source gateway: plugin http, http://127.0.0.1:$(port_of ms1), server ms1"
+shown "jvm_heap_size_bytes $((256 * mib)) bytes (256.0 MiB) found"
+! grep -q k3y "$SCENE/out" "$SCENE/err" || scene_fail "a secret is shown: $(cat "$SCENE/out" "$SCENE/err")"
+tries 1 gateway --server ms2
+grep -q 'Heap%3fUsage' "$SCENE/out" || scene_fail "another page than that of ms2: $(cat "$SCENE/out")"
+sed -i 's/what: "Heap?Usage"/wat: x/' "$CONFIG"
+tries 1 gateway
+finds "$SCENE/err" "$CONFIG:9:5: path: \${what} is unknown for server \"ms2\"; did you mean \${wat}?"
+chmod 644 "$SCENE/gateway.key"
+tries 1 gateway
+finds "$SCENE/err" "$CONFIG:11:25: secret_header_file: $SCENE/gateway.key has mode 644"
+CONFIG=$SCENE/callrouter.yaml
+scene_ok "one place with a page for each server, and a header that is a secret"
+
 ### Recorded
 
 data=$ROOT/tests/data

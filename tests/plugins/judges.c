@@ -1,0 +1,88 @@
+/* judges.c - a collector whose check() does what its option says: for those who ask it. */
+#include <callrouter/plugin.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef ABI
+#define ABI CR_ABI
+#endif
+#ifndef SIZE
+#define SIZE sizeof(struct cr_collector)
+#endif
+#ifndef NAME
+#define NAME "judges"
+#endif
+
+enum { REFUSES_X, SAYS_NOTHING, FILLS, CRASHES, LOOPS };
+static const char *const manners[] = {
+	"refuses_x", "says_nothing", "fills", "crashes", "loops", NULL,
+};
+static const struct cr_option options[] = {
+	{ "check", CR_CHOICE, "refuses_x", 0, 0, manners, "what it does" },
+	{ "open", CR_BOOL, "true", 0, 0, NULL, "can it be opened" },
+	{ 0 },
+};
+
+static int judges_open(const struct cr_open *in, void **self)
+{
+	int64_t *manner = malloc(sizeof *manner);
+
+	if (manner == NULL || !in->option[1].flag) {
+		free(manner);
+		(void)snprintf(in->err, in->err_len, "it was told to refuse");
+		return -1;
+	}
+	*manner = in->option[0].num;
+	*self = manner;
+	return 0;
+}
+
+static void judges_close(void *self)
+{
+	free(self);
+}
+
+static int64_t judges_collect(void *self, const struct cr_round *round)
+{
+	(void)self;
+	(void)round;
+	return INT64_MAX;
+}
+
+static int judges_check(void *self, const char *target, char *err, size_t err_len)
+{
+	const int64_t *manner = self;
+
+	if (strchr(target, 'x') == NULL)
+		return 0;
+	switch (*manner) {
+	case SAYS_NOTHING:
+		return -22; /* EINVAL */
+	case FILLS:
+		memset(err, 'f', err_len);
+		return -22;
+	case CRASHES:
+		abort();
+	case LOOPS:
+		for (;;)
+			(void)*(volatile const int64_t *)manner;
+	default:
+		(void)snprintf(err, err_len, "%s has an x", target);
+		return -22;
+	}
+}
+
+CR_COLLECTOR = {
+	.abi = ABI,
+	.size = SIZE,
+	.name = NAME,
+	.version = "1.0.0",
+	.summary = "judges targets",
+	.options = options,
+	.open = judges_open,
+	.close = judges_close,
+	.collect = judges_collect,
+	.check = judges_check,
+};

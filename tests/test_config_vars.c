@@ -1,0 +1,152 @@
+/* test_config_vars.c - variables in what is sent to a server: which a source names, and which
+ * servers lack them. */
+#include <criterion/criterion.h>
+
+#include "config_fixture.h"
+
+static const struct cr_option web_table[] = {
+	{ "source", CR_TEXT, NULL, 0, 0, NULL, "made of profile" },
+	{ 0 },
+};
+
+static int find_web(void *arg, bool want_router, const char *plugin, const struct cr_option **table,
+		    struct err *err)
+{
+	if (want_router || strcmp(plugin, "web") != 0)
+		return find_options(arg, want_router, plugin, table, err);
+	*table = web_table;
+	return 0;
+}
+
+static struct profiles profiles;
+
+static const struct config_plugins with = { .options = find_web,
+					    .arg = plugins_arg,
+					    .profiles = &profiles };
+
+static void end(void)
+{
+	unlink("p.yaml");
+	remove_folder();
+}
+
+TestSuite(config_vars, .init = enter_folder, .fini = end);
+
+/* Two servers, of which the second has no var "zone", and one collector. */
+static void write_collector(const char *target, const char *keys)
+{
+	char yaml[2048];
+
+	snprintf(yaml, sizeof yaml,
+		 "servers:\n"
+		 "- { name: ms1, address: \"10.0.0.11:7101\", vars: { rack: a, zone: z } }\n"
+		 "- { name: ms2, address: \"10.0.0.12:7102\", vars: { rack: 'b \"c' } }\n"
+		 "services: [{ name: orders }]\n"
+		 "collectors:\n"
+		 "- name: p\n"
+		 "  plugin: web\n"
+		 "  target: \"%s\"\n%s",
+		 target, keys);
+	write_text("c.yaml", yaml, 0644);
+}
+
+static void expect_told(const char *expected)
+{
+	char *text = report_on("c.yaml", &with, -EINVAL, NULL);
+
+	cr_expect_str_eq(text, expected, "%s\ninstead of\n%s", text, expected);
+	free(text);
+}
+
+Test(config_vars, of_path_query_headers_and_body_are_those_of_each_server)
+{
+	struct config *config;
+	struct cr_var *vars;
+	size_t n;
+
+	write_collector("http://10.0.0.1", "  format: json\n"
+					   "  path: \"/${name}\"\n"
+					   "  query: { h: \"${host}\" }\n"
+					   "  headers: { X-R: \"${rack}\" }\n"
+					   "  body: \"${port} ${rack}\"\n"
+					   "  fields: { busy_threads: /b }\n");
+	config = read_good("c.yaml", &with);
+	cr_expect(config_asks_each(&config->sources[0]), "its target names none");
+	vars = config_vars(&config->sources[0], &config->servers[1], &n);
+	cr_assert_eq(n, 4);
+	cr_expect_str_eq(vars[0].name, "name");
+	cr_expect_str_eq(vars[0].value, "ms2");
+	cr_expect_str_eq(vars[1].name, "host");
+	cr_expect_str_eq(vars[1].value, "10.0.0.12");
+	cr_expect_str_eq(vars[2].name, "port");
+	cr_expect_str_eq(vars[2].value, "7102");
+	cr_expect_str_eq(vars[3].name, "rack");
+	cr_expect_str_eq(vars[3].value, "b \"c");
+	free(vars);
+	config_free(config);
+}
+
+Test(config_vars, that_a_server_lacks_are_told_with_their_place)
+{
+	write_collector("http://${host}", "  format: json\n"
+					  "  path: \"/${zone}\"\n"
+					  "  headers: { X-R: \"${rak}\" }\n"
+					  "  requests:\n"
+					  "    one: { body: \"${nothing.like.it}\", fields: { "
+					  "busy_threads: /b } }\n");
+	expect_told(
+		"c.yaml:10:3: path: ${zone} is unknown for server \"ms2\"; there are ${host}, "
+		"${port}, ${name} and the server's vars\n"
+		"c.yaml:11:14: headers/X-R: ${rak} is unknown for server \"ms1\" and 1 other; did "
+		"you mean ${rack}?\n"
+		"c.yaml:13:12: requests/one/body: ${nothing.like.it} is unknown for server \"ms1\" "
+		"and 1 other; there are ${host}, ${port}, ${name} and the server's vars\n");
+}
+
+Test(config_vars, of_a_profile_are_told_with_its_place)
+{
+	char expected[512];
+
+	write_text("p.yaml", "format: json\npath: /${zone}\nfields: { busy_threads: /b }\n", 0644);
+	write_collector("http://${host}", "  profile: ./p.yaml\n");
+	snprintf(expected, sizeof expected,
+		 "%s/p.yaml:2:1: path: ${zone} is unknown for server \"ms2\"; there are ${host}, "
+		 "${port}, ${name} and the server's vars\n",
+		 here);
+	expect_told(expected);
+}
+
+Test(config_vars, of_one_server_cannot_stand_in_a_question_about_all)
+{
+	static const char keys[] = "  format: json\n"
+				   "  path: \"/${name}/${rack}\"\n"
+				   "  rows: /*\n"
+				   "  key: /n\n"
+				   "  fields: { busy_threads: /b }\n";
+
+	write_collector("http://10.0.0.1", keys);
+	expect_told("c.yaml:10:3: path: ${name} is another one for each server, but one poll "
+		    "answers for all servers of this collector; write what it stands for\n"
+		    "c.yaml:10:3: path: ${rack} is another one for each server, but one poll "
+		    "answers for all servers of this collector; write what it stands for\n");
+	write_collector("http://${host}", keys);
+	config_free(read_good("c.yaml", &with));
+}
+
+Test(config_vars, that_are_no_names_are_told)
+{
+	write_collector("http://${host}", "  format: json\n"
+					  "  path: \"/${zone\"\n"
+					  "  fields: { busy_threads: /b }\n");
+	expect_told("c.yaml:10:3: \"${zone\" is no variable; write ${NAME}, closed by }\n");
+}
+
+/* Into a header they would bring another one. */
+Test(config_vars, hold_no_line_breaks)
+{
+	write_text("c.yaml",
+		   "servers: [{ name: a, address: \"h:1\", vars: { x: \"1\\r\\nY: 2\" } }]\n"
+		   "services: [{ name: s }]\n",
+		   0644);
+	expect_told("c.yaml:1:49: x holds a control character (a line break, a tab); remove it\n");
+}

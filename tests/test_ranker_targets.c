@@ -1,0 +1,156 @@
+/* test_ranker_targets.c - collectors judge targets in a process of their own: this program is its
+ * own ranker. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "clock.h"
+#include "ranker.h"
+
+#define JUDGES TEST_PLUGINS_DIR "/judges.so"
+
+/* What was refused, in order. */
+static struct {
+	size_t index[8];
+	char text[8][256];
+	size_t n;
+} refused;
+
+static struct ranker_load load = { .path = JUDGES, .plugin = "judges", .service = "check" };
+static struct err err;
+
+static void set_up(void)
+{
+	/* Criterion's mark on processes of its own: our rankers would be taken for such. */
+	unsetenv("BXFI_MAP");
+}
+
+/* A plugin that loops ends after 5 s. */
+TestSuite(ranker_targets, .init = set_up, .timeout = 60);
+
+static void take(void *user, size_t index, const char *text)
+{
+	cr_assert_str_eq(user, "user");
+	if (refused.n < 8) {
+		refused.index[refused.n] = index;
+		snprintf(refused.text[refused.n], sizeof refused.text[0], "%s", text);
+	}
+	refused.n++;
+}
+
+static int check(const char *options, const char *const *target, size_t n)
+{
+	static char user[] = "user";
+	const struct target_list list = { target, n, take, user };
+
+	load.options = options;
+	refused.n = 0;
+	err = (struct err){ 0 };
+	return ranker_check_targets(&load, &list, &err);
+}
+
+Test(ranker_targets, are_judged_one_by_one)
+{
+	static const char *const targets[] = { "a", "x1", "", "b", "2x" };
+
+	cr_assert_eq(check(NULL, targets, 5), 0, "%s", err.text);
+	cr_expect_eq(refused.n, 2u);
+	cr_expect_eq(refused.index[0], 1u);
+	cr_expect_str_eq(refused.text[0], "x1 has an x");
+	cr_expect_eq(refused.index[1], 4u);
+	cr_expect_str_eq(refused.text[1], "2x has an x");
+	cr_assert_eq(check(NULL, targets, 0), 0, "%s", err.text);
+	cr_expect_eq(refused.n, 0u);
+}
+
+Test(ranker_targets, without_or_with_too_long_a_sentence_are_told_all_the_same)
+{
+	static const char *const targets[] = { "x" };
+
+	cr_assert_eq(check("check=says_nothing\n", targets, 1), 0, "%s", err.text);
+	cr_expect_str_eq(refused.text[0], "Invalid argument");
+	cr_assert_eq(check("check=fills\n", targets, 1), 0, "%s", err.text);
+	cr_expect_gt(strlen(refused.text[0]), 100u);
+	cr_expect_eq(strspn(refused.text[0], "f"), strlen(refused.text[0]));
+}
+
+/* More than one message takes: each with an end of its own, and none twice. */
+Test(ranker_targets, are_judged_in_any_number)
+{
+	enum { MANY = 40000 };
+	const char **target = calloc(MANY, sizeof *target);
+	char *text = calloc(MANY, 16);
+	int64_t begun = clock_now_ns();
+
+	for (size_t i = 0; i < MANY; i++) {
+		snprintf(text + 16 * i, 16, i % 10000 == 9999 ? "%zux" : "%zu", i);
+		target[i] = text + 16 * i;
+	}
+	cr_assert_eq(check(NULL, target, MANY), 0, "%s", err.text);
+	cr_expect_eq(refused.n, 4u);
+	for (size_t i = 0; i < 4; i++)
+		cr_expect_eq(refused.index[i], 10000 * i + 9999);
+	cr_expect_str_eq(refused.text[3], "39999x has an x");
+	cr_expect_lt(clock_now_ns() - begun, 15 * CLOCK_S);
+	free(target);
+	free(text);
+}
+
+/* 40 MiB of them. */
+Test(ranker_targets, are_judged_at_any_length_that_a_list_may_have)
+{
+	enum { MANY = 10000 };
+	const char **target = calloc(MANY, sizeof *target);
+	char *text = malloc(TARGET_LIST_LEN), *bad = malloc(TARGET_LIST_LEN);
+
+	memset(text, 'a', TARGET_LIST_LEN - 1);
+	text[TARGET_LIST_LEN - 1] = '\0';
+	memcpy(bad, text, TARGET_LIST_LEN);
+	bad[TARGET_LIST_LEN - 2] = 'x';
+	for (size_t i = 0; i < MANY; i++)
+		target[i] = i == 7777 ? bad : text;
+	cr_assert_eq(check(NULL, target, MANY), 0, "%s", err.text);
+	cr_expect_eq(refused.n, 1u);
+	cr_expect_eq(refused.index[0], 7777u);
+	free(target);
+	free(text);
+	free(bad);
+}
+
+Test(ranker_targets, a_plugin_that_crashes_or_loops_over_one_is_told_of_and_ended)
+{
+	static const char *const targets[] = { "a", "x" };
+	int64_t begun;
+
+	cr_expect_eq(check("check=crashes\n", targets, 2), -ECHILD);
+	cr_expect_str_eq(err.text, JUDGES " crashed, or ended its process, in check()");
+	begun = clock_now_ns();
+	cr_expect_eq(check("check=loops\n", targets, 2), -ETIMEDOUT);
+	cr_expect_str_eq(err.text, JUDGES " did not return within 5 s in check()");
+	cr_expect_lt(clock_now_ns() - begun, 15 * CLOCK_S);
+	cr_expect_eq(refused.n, 0u);
+	cr_expect_lt(check("open=false\n", targets, 2), 0);
+	cr_expect_str_eq(err.text, "open() failed: it was told to refuse");
+}
+
+/* Built before there was a check(), it takes any target until it is polled. */
+Test(ranker_targets, are_all_good_for_a_plugin_of_an_older_abi)
+{
+	static const char *const targets[] = { "x" };
+
+	load.path = TEST_PLUGINS_DIR "/judges_1_2.so";
+	load.plugin = "judges_1_2";
+	cr_expect_eq(check(NULL, targets, 1), 0, "%s", err.text);
+	cr_expect_eq(refused.n, 0u);
+}
+
+/* Criterion has the main(): glibc hands its arguments to constructors, too. */
+__attribute__((constructor)) static void be_a_ranker(int argc, char **argv)
+{
+	if (ranker_is_me(argc, argv))
+		_exit(ranker_main(argc, argv));
+}
