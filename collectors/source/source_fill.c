@@ -71,8 +71,7 @@ static size_t write_value(char *to, const char *value, enum source_escape escape
 {
 	switch (escape) {
 	case SOURCE_ESCAPE_NONE:
-		memcpy(to, value, strlen(value));
-		return strlen(value);
+		return (size_t)((char *)mempcpy(to, value, strlen(value)) - to);
 	case SOURCE_ESCAPE_URL:
 		return source_percent_encode(to, value);
 	case SOURCE_ESCAPE_JSON:
@@ -116,8 +115,8 @@ int source_fill(const char *text, const struct cr_target *target, enum source_es
 	char *to;
 
 	*out = NULL;
-	for (found = text; (found = next_variable(found, target, &end, &value)) != NULL;
-	     found = end) {
+	end = text;
+	while (next_variable(end, target, &end, &value) != NULL) {
 		if (value == NULL)
 			return -ENOENT;
 		room += strlen(value) * ESCAPED_MAX + 1;
