@@ -150,6 +150,15 @@ void config_vars_check(struct config_reader *reader, const struct config_source 
 
 /*** Values ***/
 
+/* Copy text to *at, which moves on behind its end. */
+static const char *put_text(char **at, const char *text)
+{
+	char *copy = *at;
+
+	*at = mempcpy(copy, text, strlen(text) + 1);
+	return copy;
+}
+
 struct cr_var *config_vars_copy(const struct cr_var *from, size_t n)
 {
 	size_t len = 0;
@@ -163,10 +172,8 @@ struct cr_var *config_vars_copy(const struct cr_var *from, size_t n)
 		return NULL;
 	at = (char *)(vars + n);
 	for (size_t i = 0; i < n; i++) {
-		vars[i].name = at;
-		at = stpcpy(at, from[i].name) + 1;
-		vars[i].value = at;
-		at = stpcpy(at, from[i].value) + 1;
+		vars[i].name = put_text(&at, from[i].name);
+		vars[i].value = put_text(&at, from[i].value);
 	}
 	return vars;
 }

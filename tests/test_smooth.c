@@ -100,7 +100,8 @@ Test(smooth, window_max_gives_the_largest_of_the_window_and_forgets_it_after)
 	how.window_ns = 1600 * MS;
 	cr_assert_eq(smooth_configure(smooth, &config), 0);
 	cr_expect_eq(after(100, 10000 * MS), 100);
-	cr_expect_eq(after(240, 10100 * MS), 240);
+	cr_expect_eq(after(240, 10110 * MS), 240);
+	cr_expect_eq(after(50, 10150 * MS), 240, "in the same sixteenth of the window");
 	cr_expect_eq(after(90, 10200 * MS), 240);
 	cr_expect_eq(after(80, 11500 * MS), 240, "1.4 s ago");
 	cr_expect_eq(after(70, 11800 * MS), 80, "1.7 s ago is over");

@@ -42,6 +42,20 @@ Test(snmp_hostile, takes_no_answer_of_another_community)
 	host = NULL;
 }
 
+/* Who cannot see our questions could else guess the id of the next one from his own. */
+Test(snmp_hostile, asks_under_ids_that_nobody_can_guess)
+{
+	uint32_t before = 0;
+
+	setup_jvm();
+	for (int i = 0; i < 8; i++) {
+		expect_good();
+		cr_expect_gt(fake_snmp_last_id(fake) - before + 1000, 2000, "after %u comes %u",
+			     before, fake_snmp_last_id(fake));
+		before = fake_snmp_last_id(fake);
+	}
+}
+
 Test(snmp_hostile, does_not_take_an_answer_that_comes_after_the_timeout_for_the_next_ones)
 {
 	setup_jvm();

@@ -60,7 +60,7 @@ static size_t write_xml(char *to, const char *text)
 		const char *found = strchr(special, *text);
 
 		if (found != NULL)
-			to = stpcpy(to, entity[found - special]);
+			to = mempcpy(to, entity[found - special], strlen(entity[found - special]));
 		else
 			*to++ = *text;
 	}
@@ -71,7 +71,7 @@ static size_t write_value(char *to, const char *value, enum source_escape escape
 {
 	switch (escape) {
 	case SOURCE_ESCAPE_NONE:
-		return (size_t)(stpcpy(to, value) - to);
+		return (size_t)((char *)mempcpy(to, value, strlen(value)) - to);
 	case SOURCE_ESCAPE_URL:
 		return source_percent_encode(to, value);
 	case SOURCE_ESCAPE_JSON:
@@ -115,8 +115,8 @@ int source_fill(const char *text, const struct cr_target *target, enum source_es
 	char *to;
 
 	*out = NULL;
-	for (found = text; (found = next_variable(found, target, &end, &value)) != NULL;
-	     found = end) {
+	end = text;
+	while (next_variable(end, target, &end, &value) != NULL) {
 		if (value == NULL)
 			return -ENOENT;
 		room += strlen(value) * ESCAPED_MAX + 1;
@@ -129,6 +129,6 @@ int source_fill(const char *text, const struct cr_target *target, enum source_es
 		to += write_value(to, value, escape);
 		text = end + 1;
 	}
-	(void)stpcpy(to, text);
+	memcpy(to, text, strlen(text) + 1);
 	return 0;
 }

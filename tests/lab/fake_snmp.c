@@ -28,6 +28,7 @@ struct fake_snmp {
 	char endpoint[64];
 	enum fake_mode mode;
 	unsigned int limit, delay_ms, requests, discoveries, largest, complaint, seed;
+	uint32_t last_id;
 	uint8_t engine[9];
 	struct ber_object *object; /* in the order of their names */
 	size_t n_objects;
@@ -257,6 +258,7 @@ static void take_request(struct fake_snmp *fake)
 		return;
 	pthread_mutex_lock(&fake->lock);
 	fake->requests++;
+	fake->last_id = (uint32_t)request.id;
 	delay_ms = fake->delay_ms;
 	pthread_mutex_unlock(&fake->lock);
 	if (delay_ms > 0 && poll(&stop, 1, (int)delay_ms) > 0)
@@ -463,6 +465,16 @@ unsigned int fake_snmp_requests(struct fake_snmp *fake)
 unsigned int fake_snmp_discoveries(struct fake_snmp *fake)
 {
 	return count(fake, &fake->discoveries);
+}
+
+uint32_t fake_snmp_last_id(struct fake_snmp *fake)
+{
+	uint32_t id;
+
+	pthread_mutex_lock(&fake->lock);
+	id = fake->last_id;
+	pthread_mutex_unlock(&fake->lock);
+	return id;
 }
 
 unsigned int fake_snmp_await(struct fake_snmp *fake, unsigned int n)

@@ -93,4 +93,7 @@ unsigned int fake_snmp_requests(struct fake_snmp *fake);
 unsigned int fake_snmp_discoveries(struct fake_snmp *fake);
 unsigned int fake_snmp_largest(struct fake_snmp *fake);
 
+/** The request id of the last one. */
+uint32_t fake_snmp_last_id(struct fake_snmp *fake);
+
 #endif
