@@ -232,6 +232,14 @@ int http_settings_init(struct http_settings *settings, const union cr_value *opt
 	return rc < 0 ? rc : read_secrets(settings, option, err, err_len);
 }
 
+enum source_shown http_settings_shown(const struct http_settings *settings)
+{
+	if (settings->has_secret)
+		return settings->auth == SOURCE_AUTH_BEARER ? SOURCE_SHOWN_TOKEN
+							    : SOURCE_SHOWN_PASSWORD;
+	return *settings->secret_header ? SOURCE_SHOWN_HEADER : SOURCE_SHOWN_NOTHING;
+}
+
 void http_settings_fini(struct http_settings *settings)
 {
 	source_free(settings->source);

@@ -34,6 +34,9 @@ extern const struct cr_option http_options[];
 int http_settings_init(struct http_settings *settings, const union cr_value *option, char *err,
 		       size_t err_len);
 
+/** What is sent along so that the server knows who asks. */
+enum source_shown http_settings_shown(const struct http_settings *settings);
+
 /** Frees what init took; the secret is wiped. */
 void http_settings_fini(struct http_settings *settings);
 

@@ -422,7 +422,8 @@ static int read_answer(const struct http_transfer *transfer, struct source_sampl
 		       size_t index)
 {
 	struct source_answer answer = { .bytes = transfer->len > 0 ? transfer->body : "",
-					.len = transfer->len };
+					.len = transfer->len,
+					.shown = http_settings_shown(transfer->settings) };
 	char *location = NULL, *url = NULL, *type = NULL;
 	int rc;
 

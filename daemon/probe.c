@@ -237,6 +237,20 @@ static int replay(struct attempt *attempt)
 	return -1;
 }
 
+static enum source_shown what_was_shown(const struct config_source *source)
+{
+	static const char *const names[] = { "password_file", "token_file", "secret_header" };
+	static const enum source_shown shown[] = { SOURCE_SHOWN_PASSWORD, SOURCE_SHOWN_TOKEN,
+						   SOURCE_SHOWN_HEADER };
+
+	for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+		for (size_t i = 0; i < source->n_options; i++)
+			if (strcmp(source->options[i].name, names[k]) == 0 &&
+			    source->options[i].value[0] != '\0')
+				return shown[k];
+	return SOURCE_SHOWN_NOTHING;
+}
+
 static void read_answers(struct attempt *attempt, const struct probe_poll *poll)
 {
 	const size_t n = attempt->language->n_requests;
@@ -244,9 +258,13 @@ static void read_answers(struct attempt *attempt, const struct probe_poll *poll)
 
 	for (size_t i = 0; i < poll->n_answers; i++) {
 		const struct probe_answer *answer = &poll->answer[i];
-		const struct source_answer read = { answer->body,     strlen(answer->body),
-						    answer->status,   answer->type,
-						    answer->location, answer->url };
+		const struct source_answer read = { .bytes = answer->body,
+						    .len = strlen(answer->body),
+						    .status = answer->status,
+						    .content_type = answer->type,
+						    .location = answer->location,
+						    .url = answer->url,
+						    .shown = what_was_shown(attempt->source) };
 
 		if (answer->request >= n)
 			continue;

@@ -177,10 +177,12 @@ Test(http, says_how_a_status_other_than_200_is_to_be_cured)
 	target = collector_host_add(host, "ms1", fake_http_url(web), false);
 	fake_http_page(web, "401 Unauthorized", "WWW-Authenticate: Basic realm=\"x\"\r\n", "no");
 	expect_failed(poll_once(target), CR_AUTH,
-		      "HTTP status 401: check user and password_file; the role manager-status is "
+		      "HTTP status 401: set user and password_file; the role manager-status is "
 		      "needed");
 	fake_http_page(web, "403 Forbidden", "", "no");
-	expect_failed(poll_once(target), CR_AUTH, "HTTP status 403: check user");
+	expect_failed(poll_once(target), CR_AUTH,
+		      "HTTP status 403: this may not be read without a user, or not by this host; "
+		      "the role manager-status is needed");
 	fake_http_page(web, "302 Found", "Location: /login\r\n", "");
 	expect_failed(poll_once(target), CR_REPLY,
 		      "HTTP status 302: redirected to http://127.0.0.1:");

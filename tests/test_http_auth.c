@@ -198,6 +198,45 @@ Test(http_auth, keeps_the_secret_when_it_is_sent_elsewhere)
 	cr_expect_eq(fake_http_requests(web), 1);
 }
 
+/* Who is known need not look for a wrong password. */
+Test(http_auth, says_what_to_do_about_what_was_shown)
+{
+	static const struct {
+		const char *option, *with; /* the file, and what goes with it */
+		const char *at_401, *at_403;
+	} cases[] = {
+		{ "password_file", "user=poller",
+		  "HTTP status 401: check user and password_file; let the endpoint prometheus",
+		  "HTTP status 403: this user may not read this, or this host may not; let the" },
+		{ "token_file", "auth=bearer", "HTTP status 401: check token_file; let the",
+		  "HTTP status 403: this user may not read this, or this host may not; let the" },
+		{ "secret_header_file", "secret_header=X-Api-Key",
+		  "HTTP status 401: check secret_header and secret_header_file; let the",
+		  "HTTP status 403: this user may not read this, or this host may not; let the" },
+		{ NULL, "auth=bearer", "HTTP status 401: set token_file; let the",
+		  "HTTP status 403: this may not be read without a user, or not by this host" },
+		{ NULL, "auth=basic", "HTTP status 401: set user and password_file; let the",
+		  "HTTP status 403: this may not be read without a user, or not by this host" },
+	};
+	int target;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *const settings[] = { "profile=micrometer", cases[i].with,
+						 cases[i].option ? secret : NULL, NULL };
+
+		if (cases[i].option)
+			write_secret(cases[i].option, "s3cret\n");
+		target = open_target(settings);
+		fake_http_page(web, "401 Unauthorized", "", "no");
+		expect_failed(poll_once(target), CR_AUTH, cases[i].at_401);
+		fake_http_page(web, "403 Forbidden", "", "no");
+		expect_failed(poll_once(target), CR_AUTH, cases[i].at_403);
+		collector_host_close(host);
+		host = NULL;
+		unlink(path);
+	}
+}
+
 static void expect_refused(const char *const *settings, const char *text)
 {
 	cr_assert_null(lab_open(&cr_collector_1, "src", settings, err, sizeof err));

@@ -184,6 +184,15 @@ struct source_sample {
 struct source_sample *source_sample_new(const struct source *source);
 void source_sample_free(struct source_sample *sample);
 
+/** What was sent along so that the server knows who asks. */
+enum source_shown {
+	SOURCE_SHOWN_UNKNOWN = 0, /* nobody knows */
+	SOURCE_SHOWN_NOTHING,
+	SOURCE_SHOWN_PASSWORD, /* user and password_file */
+	SOURCE_SHOWN_TOKEN,    /* token_file */
+	SOURCE_SHOWN_HEADER,   /* secret_header and its file */
+};
+
 /** What came over HTTP (or out of a file). */
 struct source_answer {
 	const char *bytes; /* any; not NUL-terminated */
@@ -192,6 +201,7 @@ struct source_answer {
 	const char *content_type; /* NULL or "": nobody knows */
 	const char *location;     /* where it redirects to; NULL: nowhere */
 	const char *url;          /* what was asked, for messages; NULL: the request's path */
+	enum source_shown shown;
 };
 
 /**

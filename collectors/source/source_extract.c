@@ -48,15 +48,46 @@ bool source_looks_like_html(const struct source_answer *answer)
 
 /*** Was it a success? ***/
 
+/* What to do about status 401. */
+static const char *cure_stranger(const struct source *source, enum source_shown shown)
+{
+	switch (shown) {
+	case SOURCE_SHOWN_NOTHING:
+		return source->has_auth && source->auth == SOURCE_AUTH_BEARER
+			       ? "set token_file"
+			       : "set user and password_file";
+	case SOURCE_SHOWN_TOKEN:
+		return "check token_file";
+	case SOURCE_SHOWN_HEADER:
+		return "check secret_header and secret_header_file";
+	case SOURCE_SHOWN_UNKNOWN:
+	case SOURCE_SHOWN_PASSWORD:
+		break;
+	}
+	return "check user and password_file";
+}
+
+/* 401: the server does not know who asks. 403: it knows, and does not want it. */
+static int refuse_access(const struct source *source, const struct source_answer *answer,
+			 struct source_reading *reading)
+{
+	const char *text = cure_stranger(source, answer->shown);
+
+	if (answer->status == 403)
+		text = answer->shown == SOURCE_SHOWN_NOTHING
+			       ? "this may not be read without a user, or not by this host"
+			       : "this user may not read this, or this host may not";
+	return source_reading_fail(reading, CR_AUTH, "HTTP status %ld: %s%s%s", answer->status,
+				   text, *source->help_auth != '\0' ? "; " : "", source->help_auth);
+}
+
 static int judge_status(const struct source *source, const struct source_request *request,
 			const struct source_answer *answer, struct source_reading *reading)
 {
 	const char *url = answer->url != NULL ? answer->url : request->path;
 
 	if (answer->status == 401 || answer->status == 403)
-		return source_reading_fail(
-			reading, CR_AUTH, "HTTP status %ld: check user and password_file%s%s",
-			answer->status, *source->help_auth != '\0' ? "; " : "", source->help_auth);
+		return refuse_access(source, answer, reading);
 	if (answer->status / 100 == 3)
 		return source_reading_fail(reading, CR_REPLY,
 					   "HTTP status %ld: redirected to %.100s; redirects are "

@@ -91,7 +91,7 @@ refused "not a good answer: no ^OK - : " "$tomcat" "${as_poller[@]}" profile=tom
 	'path=/manager/jmxproxy/?get=java.lang:type=Nope&att=X'
 falls_and_rises tomcat "$tomcat/load/keep.jsp?mb=80" "$tomcat/load/keep.jsp?free=1" free_of_tomcat
 
-refused "HTTP status 401: check user and password_file; the role manager-status is needed" \
+refused "HTTP status 401: set user and password_file; the role manager-status is needed" \
 	"$tomcat" profile=tomcat-status
 refused "HTTP status 404 for $tomcat/jolokia/read/" "$tomcat" profile=jolokia
 scene_ok "a real Tomcat's figures follow its heap"

@@ -59,3 +59,27 @@ scene_ok "its heap is free again: the ranking flips back"
 totals=$(client --path '/load/call.jsp?bytes=4096&ms=1' --calls 100 --threads 4) || scene_fail "calls failed: $totals"
 same "calls that ms1 served" "$(total ms1 <<<"$totals")" 100
 scene_ok "100 calls went there"
+
+cat >"$SCENE/stranger.yaml" <<-X
+	servers: [{ name: ms1, address: "127.0.0.1:$(port_of ms1)" }]
+	collectors:
+	  - { name: nobody, plugin: http, profile: tomcat-status, target: "http://\${host}:\${port}" }
+	  - name: poller
+	    plugin: http
+	    profile: tomcat-status
+	    target: "http://\${host}:\${port}"
+	    path: /manager/html
+	    user: poller
+	    password_file: tomcat-ms1/password
+	services: [{ name: shop }]
+X
+# is_told NAME TEXT: trying this source fails, and says so.
+is_told()
+{
+	! ctl source test "$1" -c "$SCENE/stranger.yaml" --plugins-dir "$SCENE/plugins.d" >"$SCENE/tried.log" 2>&1 ||
+		scene_fail "Tomcat lets in $1"
+	finds "$SCENE/tried.log" "HTTP status $2; the role manager-status is needed"
+}
+is_told nobody "401: set user and password_file"
+is_told poller "403: this user may not read this, or this host may not"
+scene_ok "whoever is not known, or not allowed, is told what to do"
