@@ -281,7 +281,7 @@ Test(captures, of_prometheus_with_a_nameless_series_say_so)
 		     0);
 	cr_expect_eq(bench_sample->n_rows, 3);
 	cr_expect_eq(bench_value("ms9", "running"), 0);
-	cr_expect(bench_has_note("", "row 4 has no name that a server can have"));
+	cr_expect(bench_has_note("", "row 4 has no label server"));
 }
 
 Test(captures, of_several_series_of_one_server_are_no_single_value)

@@ -40,9 +40,10 @@ Test(source_rows, names_rows_by_their_key_and_leaves_out_what_does_not_run)
 	cr_expect_eq(bench_value("ms4", "jvm_heap_max_bytes"), 7);
 	cr_expect(bench_row("adm")->is_skipped);
 	cr_expect(bench_has_note("ms1", "a second row of this name does not count"));
-	cr_expect(bench_has_note("", "row 7 has no name that a server can have"));
+	cr_expect(
+		bench_has_note("", "row 7 has no name that a server can have: /n is \"nocolon\""));
 	cr_expect_eq(bench_value("ms6", "jvm_heap_free_bytes"), 14);
-	cr_expect(bench_has_note("", "row 9 has no name that a server can have"));
+	cr_expect(bench_has_note("", "row 9 has no name that a server can have: /n is \"a b\""));
 	cr_expect_eq(bench_sample->n_rows, 5);
 }
 
@@ -93,6 +94,7 @@ Test(source_rows, finds_rows_of_xml_and_of_series_too)
 	cr_expect_eq(bench_value("ms1", "jvm_heap_free_bytes"), 11);
 	cr_expect_eq(bench_value("ms2", "jvm_heap_free_bytes"), 12);
 	cr_expect_eq(bench_sample->n_rows, 2);
+	cr_expect(bench_has_note("", "row 3 has nothing at @n"));
 	bench_begin(NULL, "{ format: prometheus, key: name, fields: { jvm_heap_free_bytes: "
 			  "wls_heap_free, jvm_heap_size_bytes: { select: wls_heap_size, optional: "
 			  "true } } }");
@@ -100,6 +102,11 @@ Test(source_rows, finds_rows_of_xml_and_of_series_too)
 	cr_expect_eq(bench_value("ms1", "jvm_heap_size_bytes"), 21);
 	cr_expect_eq(bench_value("ms2", "jvm_heap_free_bytes"), 12);
 	cr_expect_eq(bench_sample->n_rows, 2);
+	cr_expect(bench_has_note("", "1 of the series has no label name"));
+	bench_begin(NULL, "{ format: prometheus, key: [server, job], fields: { "
+			  "jvm_heap_free_bytes: wls_heap_free } }");
+	EXPECT_FAILED(bench_answer(NULL, 1, text), CR_ABSENT,
+		      "no row of any server: 3 of the series have no label server or job");
 }
 
 Test(source_rows, takes_the_time_of_a_sample_only_if_it_is_one)
@@ -221,13 +228,16 @@ Test(source_rows, reads_snmp_cells_as_it_reads_everything_else)
 		{ .kind = SOURCE_CELL_TEXT, .text = "4294967295", .len = 10 },
 		{ .kind = SOURCE_CELL_TEXT, .text = "ServerRuntime:ms3", .len = 17 },
 		{ .kind = SOURCE_CELL_NONE },
+		{ .kind = SOURCE_CELL_NONE },
+		{ .kind = SOURCE_CELL_NUMBER, .number = 1 },
 	};
 
 	bench_begin(NULL, "{ format: snmp-table, key: { select: .1.3.20, after: ':' }, fields: { "
 			  "jvm_heap_free_bytes: .1.3.25 } }");
 	cr_assert_eq(bench_source->request[0].n_oids, 2);
-	cr_expect_eq(source_extract_cells(bench_sample, 0, cells, 3), 0);
+	cr_expect_eq(source_extract_cells(bench_sample, 0, cells, 4), 0);
 	cr_expect_eq(source_end(bench_sample, NULL), 0);
+	cr_expect(bench_has_note("", "row 4 has nothing at .1.3.20"));
 	cr_expect_eq(bench_value("ms1", "jvm_heap_free_bytes"), 5e9);
 	cr_expect_eq(bench_state("ms2", "jvm_heap_free_bytes"), SOURCE_REJECTED);
 	cr_expect(bench_has_note("ms2", "wrapped: 4294967295"));

@@ -178,6 +178,50 @@ static const char *name_of(const struct absorb *absorb)
 	return NULL;
 }
 
+/* All places where a name is looked for: "A or B". */
+static void list_keys(const struct source_parts *parts, char *buf, size_t len)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < parts->n_slots && used < len; i++)
+		if (parts->slot[i].role == SOURCE_ROLE_KEY)
+			used += (size_t)snprintf(buf + used, len - used, "%s%.60s",
+						 used > 0 ? " or " : "", parts->slot[i].where);
+}
+
+static void note_nameless_row(const struct absorb *absorb)
+{
+	const struct source_parts *parts = absorb->sheet->parts;
+	char keys[128];
+
+	for (size_t i = 0; i < parts->n_slots; i++) {
+		const struct source_sum *sum = source_sheet_at(absorb->sheet, absorb->at, i);
+
+		if (parts->slot[i].role != SOURCE_ROLE_KEY || sum->n == 0)
+			continue;
+		source_sample_note(absorb->sample, "", SIZE_MAX, CR_VALUE,
+				   "row %zu has no name that a server can have: %.60s is \"%.60s\"",
+				   absorb->at, parts->slot[i].where, sum->text);
+		return;
+	}
+	list_keys(parts, keys, sizeof keys);
+	source_sample_note(absorb->sample, "", SIZE_MAX, CR_VALUE, "row %zu has %s %s", absorb->at,
+			   parts->kind->has_labels ? "no label" : "nothing at", keys);
+}
+
+static void note_nameless_series(struct source_sample *sample, const struct source_sheet *sheet)
+{
+	const size_t n = sheet->n_nameless;
+	char keys[128];
+
+	list_keys(sheet->parts, keys, sizeof keys);
+	if (n > 0)
+		source_sample_note(sample, "", SIZE_MAX, CR_VALUE,
+				   "%zu of the series %s no label %s", n, n > 1 ? "have" : "has",
+				   keys);
+}
+
 /* The first slot of this role that is, or is not, met; NULL: none. */
 static const struct source_slot *find_condition(const struct absorb *absorb, enum source_role role,
 						bool is_met, const char **text)
@@ -328,8 +372,7 @@ static int absorb_row(const struct absorb *absorb, struct source_names *seen)
 	const struct source_slot *where;
 
 	if (name == NULL) {
-		source_sample_note(absorb->sample, "", SIZE_MAX, CR_VALUE,
-				   "row %zu has no name that a server can have", absorb->at);
+		note_nameless_row(absorb);
 		return 0;
 	}
 	where = find_condition(absorb, SOURCE_ROLE_WHERE, false, &text);
@@ -354,6 +397,7 @@ static int absorb_sheet(struct source_sample *sample, size_t request,
 	struct source_names seen = { 0 };
 	int rc = 0;
 
+	note_nameless_series(sample, sheet);
 	for (; rc == 0 && absorb.at < (has_rows ? sheet->n_rows : 1); absorb.at++)
 		rc = absorb_row(&absorb, &seen);
 	source_names_fini(&seen);

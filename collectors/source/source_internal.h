@@ -118,6 +118,7 @@ struct source_sheet {
 	char (*name)[SOURCE_NAME_LEN]; /* [row]: where rows are found by name */
 	struct source_names names;
 	size_t n_values;
+	size_t n_nameless; /* series of the description without a label that names a server */
 	bool is_too_much, is_out_of_memory;
 };
 
@@ -220,6 +221,7 @@ struct source_kind {
 	const char *word;   /* "json" */
 	const char *accept; /* preset of the header Accept; NULL: none */
 	bool has_rows_selector;
+	bool has_labels; /* keys are names of labels */
 	bool is_snmp;
 	/** Returns 0, -EINVAL with fault, or -ENOMEM. */
 	int (*compile)(const char *text, void **out, struct source_selector_fault *fault);

@@ -256,6 +256,7 @@ static size_t row_of(struct source_reading *reading, const struct source_series 
 			source_sheet_take(reading->sheet, row, slot, &raw);
 		return row > 0 ? row : SIZE_MAX;
 	}
+	reading->sheet->n_nameless += has_key;
 	return has_key ? SIZE_MAX : 0;
 }
 
@@ -317,6 +318,7 @@ static int read_prometheus(struct source_reading *reading, const struct source_a
 const struct source_kind source_kind_prometheus = {
 	.word = "prometheus",
 	.accept = "text/plain;version=0.0.4",
+	.has_labels = true,
 	.compile = compile,
 	.release = release,
 	.read = read_prometheus,

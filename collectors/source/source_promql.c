@@ -133,6 +133,7 @@ static int read_promql(struct source_reading *reading, const struct source_answe
 const struct source_kind source_kind_promql = {
 	.word = "promql",
 	.accept = "application/json",
+	.has_labels = true,
 	.compile = compile,
 	.release = free,
 	.read = read_promql,

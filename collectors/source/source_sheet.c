@@ -148,6 +148,15 @@ static void take_condition(struct source_sum *sum, const struct source_slot *slo
 			sum->is_met = true;
 }
 
+static void take_name(struct source_sum *sum, const struct source_slot *slot,
+		      const struct source_raw *raw)
+{
+	sum->is_met =
+		source_value_text(slot, raw, sum->text, SOURCE_NAME_LEN) && sum->text[0] != '\0';
+	if (!sum->is_met)
+		source_value_show(raw, sum->text, sizeof sum->text);
+}
+
 static void take_number(struct source_sum *sum, const struct source_slot *slot,
 			const struct source_raw *raw)
 {
@@ -206,8 +215,7 @@ void source_sheet_take(struct source_sheet *sheet, size_t row, size_t slot,
 		break;
 	case SOURCE_ROLE_KEY:
 		if (!sum->is_met)
-			sum->is_met = source_value_text(at, raw, sum->text, SOURCE_NAME_LEN) &&
-				      sum->text[0] != '\0';
+			take_name(sum, at, raw);
 		break;
 	case SOURCE_ROLE_FIELD:
 	case SOURCE_ROLE_TIME:
