@@ -247,6 +247,43 @@ static int read_user(struct snmp_user *user, const struct cr_open *in)
 	return code;
 }
 
+static bool is_set(int option, const struct cr_open *in)
+{
+	return snmp_options[option].type == CR_CHOICE ? in->option[option].num > 0
+						      : in->option[option].text[0] != '\0';
+}
+
+/* What would not be used: whoever wrote it believes that it is. */
+static int refuse_unused(long version, const struct cr_open *in)
+{
+	static const int of_version_3[] = {
+		OPTION_USER,          OPTION_AUTH_PROTOCOL,      OPTION_AUTH_PASSWORD_FILE,
+		OPTION_PRIV_PROTOCOL, OPTION_PRIV_PASSWORD_FILE, OPTION_CONTEXT,
+		OPTION_ENGINE_ID
+	};
+
+	for (size_t i = 0; i < sizeof of_version_3 / sizeof *of_version_3; i++)
+		if (version != SNMP_VERSION_3 && is_set(of_version_3[i], in))
+			return snmp_config_refuse(in, -EINVAL,
+						  "%s: set version to 3, or leave it out",
+						  snmp_options[of_version_3[i]].name);
+	if (version != SNMP_VERSION_3)
+		return 0;
+	if (is_set(OPTION_COMMUNITY_FILE, in))
+		return snmp_config_refuse(in, -EINVAL,
+					  "community_file: version 3 has a user instead; leave it "
+					  "out, or set version to 2c");
+	if (is_set(OPTION_AUTH_PASSWORD_FILE, in) && !is_set(OPTION_AUTH_PROTOCOL, in))
+		return snmp_config_refuse(in, -EINVAL,
+					  "auth_password_file: not used without auth_protocol; set "
+					  "that as in the agent (sha-256, say), or leave it out");
+	if (is_set(OPTION_PRIV_PASSWORD_FILE, in) && !is_set(OPTION_PRIV_PROTOCOL, in))
+		return snmp_config_refuse(in, -EINVAL,
+					  "priv_password_file: not used without priv_protocol; set "
+					  "that as in the agent (aes, say), or leave it out");
+	return 0;
+}
+
 static int read_access(struct snmp_config *config, const struct cr_open *in,
 		       struct snmp_access *access)
 {
@@ -260,13 +297,14 @@ static int read_access(struct snmp_config *config, const struct cr_open *in,
 		return snmp_config_refuse(in, -EINVAL,
 					  "version 1 has no 64-bit counters, and this source has "
 					  "some: set version to 2c or 3");
+	code = refuse_unused(access->version, in);
+	if (code < 0)
+		return code;
 	if (access->version == SNMP_VERSION_3) {
 		access->user = &config->user;
 		code = read_engine(&access->engine, in);
 		return code < 0 ? code : read_user(&config->user, in);
 	}
-	if (option[OPTION_USER].text[0] != '\0')
-		return snmp_config_refuse(in, -EINVAL, "user: set version to 3, or leave it out");
 	if (option[OPTION_COMMUNITY_FILE].text[0] == '\0')
 		return snmp_config_refuse(in, -EINVAL, "version %s needs a community_file",
 					  version_words[option[OPTION_VERSION].num]);

@@ -375,13 +375,38 @@ Test(snmp_v3, refuses_a_password_that_is_too_short_or_open_to_others)
 		       "so others than its owner and group can get at it; run chmod 640 ");
 }
 
-Test(snmp_v3, knows_a_user_of_version_3_only)
+/* A password that nobody uses is one that somebody believes in. */
+Test(snmp_v3, refuses_secrets_and_names_that_it_would_not_use)
 {
-	const char *more[] = { community_setting, "user=poller", NULL };
-	const char *err = try_open(JVM, more);
+	const struct {
+		const char *setting, *text;
+	} cases[] = {
+		{ "user=poller", "user: set version to 3, or leave it out" },
+		{ "auth_protocol=sha", "auth_protocol: set version to 3, or leave it out" },
+		{ auth_setting, "auth_password_file: set version to 3, or leave it out" },
+		{ "priv_protocol=aes", "priv_protocol: set version to 3, or leave it out" },
+		{ priv_setting, "priv_password_file: set version to 3, or leave it out" },
+		{ "context=ms1", "context: set version to 3, or leave it out" },
+		{ "engine_id=0102030405", "engine_id: set version to 3, or leave it out" },
+	};
 
-	cr_assert_not_null(err);
-	cr_assert_not_null(strstr(err, "user: set version to 3"), "%s", err);
+	expect_refusal((const char *[]){ "user=a", auth_setting, NULL },
+		       "auth_password_file: not used without auth_protocol; set that as in the "
+		       "agent (sha-256, say), or leave it out");
+	expect_refusal(
+		(const char *[]){ "user=a", "auth_protocol=sha", auth_setting, priv_setting, NULL },
+		"priv_password_file: not used without priv_protocol; set that as in the "
+		"agent (aes, say), or leave it out");
+	expect_refusal((const char *[]){ "user=a", community_setting, NULL },
+		       "community_file: version 3 has a user instead; leave it out, or set version "
+		       "to 2c");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *more[] = { community_setting, cases[i].setting, NULL };
+		const char *err = try_open(JVM, more);
+
+		cr_assert_not_null(err, "%s", cases[i].setting);
+		cr_expect_str_eq(err, cases[i].text);
+	}
 }
 
 Test(snmp_v3, refuses_version_1_for_64_bit_counters)

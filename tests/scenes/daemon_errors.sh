@@ -139,6 +139,25 @@ says "community_file: $SCENE/community cannot be opened: No such file or directo
 (umask 077 && printf '\npublic\n' >"$SCENE/community")
 daemon 1 --check
 says "$CONFIG:7:93: community_file: $SCENE/community has nothing in its first line; write the secret there"
+(umask 077 && echo horse-battery >"$SCENE/password")
+cat >"$CONFIG" <<-X
+	servers:
+	  - { name: ms1, address: "127.0.0.1:7101" }
+	services:
+	  - { name: shop, router: round_robin }
+	collectors:
+	  - name: wls
+	    plugin: snmp
+	    profile: jvm-mib
+	    target: "udp:\${host}:161"
+	    version: 3
+	    user: poller
+	    auth_password_file: password
+X
+daemon 1 --check
+says "$CONFIG:7:13: plugin snmp: open() failed: auth_password_file: not used without auth_protocol; set that as in the agent (sha-256, say), or leave it out"
+sed -i 's/^\( *\)user:.*/&\n\1auth_protocol: sha-256/' "$CONFIG"
+daemon 0 --check
 good_config
 scene_ok "secrets are in files that others cannot read, and in their first line"
 

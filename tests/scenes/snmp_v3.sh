@@ -50,12 +50,13 @@ start_snmpd()
 # ask PROTOCOL (-: udp) USER OPTION...: one poll; limit: milliseconds.
 ask()
 {
-	local protocol=$1 user=$2
+	local protocol=$1 user=$2 passwords=()
 	shift 2
 	[ "$protocol" != - ] || protocol=udp
+	[[ $* != *auth_protocol* ]] || passwords+=("auth_password_file=${auth:-$SCENE/auth}")
+	[[ $* != *priv_protocol* ]] || passwords+=("priv_password_file=${priv:-$SCENE/priv}")
 	"$BUILD/lab/poll_once" -n ms1 -t "${limit:-3000}" "$PLUGINS/snmp.so" "$protocol:127.0.0.1:$port" \
-		profile=jvm-mib version=3 "user=$user" "auth_password_file=${auth:-$SCENE/auth}" \
-		"priv_password_file=${priv:-$SCENE/priv}" "$@" >"$SCENE/out.log" 2>"$SCENE/err.log"
+		profile=jvm-mib version=3 "user=$user" "${passwords[@]}" "$@" >"$SCENE/out.log" 2>"$SCENE/err.log"
 }
 
 good()
