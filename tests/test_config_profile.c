@@ -314,6 +314,18 @@ Test(config_profile, tells_all_mistakes_of_entry_and_profile_at_once_with_their_
 	cr_expect_eq(n_asked, 2, "only round_robin and what can be judged (d): %d", n_asked);
 }
 
+Test(config_profile, a_unit_alone_over_a_selector_alone_is_told_how_to_be_written)
+{
+	write_text("p.yaml", "format: json\nfields: { jvm_heap_used_bytes: /used }\n", 0644);
+	write_collectors("- name: p\n"
+			 "  plugin: web\n"
+			 "  profile: ./p.yaml\n"
+			 "  target: \"${host}\"\n"
+			 "  fields: { jvm_heap_used_bytes: { unit: kib } }\n");
+	expect_with_folder("c.yaml:8:34: the profile has a selector alone here; write it whole: "
+			   "{ select: '/used', unit: kib }\n");
+}
+
 Test(config_profile, a_profile_that_is_no_yaml_is_told_with_its_line)
 {
 	write_text("p.yaml", "path: /a\nformat: [json\n", 0644);

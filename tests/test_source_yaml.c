@@ -140,6 +140,25 @@ Test(source_yaml, says_what_it_does_not_take)
 	}
 }
 
+/* Else "select is missing" would be said of a field that the profile has. */
+Test(source_yaml, says_how_to_write_what_cannot_be_merged_with_a_selector_alone)
+{
+	cr_expect_eq(bench_lay(yaml, "{ fields: { a: /used, b: \"/m[@type='Heap']@x\", c: /c }, "
+				     "key: /name }"),
+		     0);
+	cr_expect_eq(bench_lay(yaml, "fields:\n  a: { unit: kib, undefined: [zero] }\n"
+				     "  b: { unit: mib }\n  c: { select: /d, unit: b }\n"
+				     "key: { map: { x: y } }\n"),
+		     -EINVAL);
+	cr_expect_str_eq(bench_faults,
+			 "2:6: the profile has a selector alone here; write it whole: "
+			 "{ select: '/used', unit: kib, undefined: ... }\n"
+			 "3:6: the profile has a selector alone here; write it whole: "
+			 "{ select: \"/m[@type='Heap']@x\", unit: mib }\n"
+			 "5:6: the profile has a selector alone here; write it whole: "
+			 "{ select: '/name', map: ... }\n");
+}
+
 Test(source_yaml, survives_aliases_that_multiply_or_lead_in_a_circle)
 {
 	cr_expect_eq(bench_lay(yaml,

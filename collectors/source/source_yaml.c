@@ -203,6 +203,44 @@ static struct source_thing *build(struct layer *layer, const struct job *job, co
 	return thing;
 }
 
+/* May a selector alone stand there, or a map with "select"? */
+static bool is_selected(const struct source_thing *map, const char *key)
+{
+	static const char *const keys[] = { "key", "ok", "skip", "where", "sample_time", NULL };
+
+	return (map->key != NULL && strcmp(map->key, "fields") == 0) || text_index(key, keys) >= 0;
+}
+
+/* How a selector alone is written with what was to be laid over it: "{ select: '/n', unit: kib }".
+ */
+static void write_whole(const char *selector, const struct source_thing *laid, char *buf,
+			size_t len)
+{
+	const char quote = strchr(selector, '\'') == NULL ? '\'' : '"';
+	int n = snprintf(buf, len, "{ select: %c%.100s%c", quote, selector, quote);
+
+	for (size_t i = 0; i < laid->n && n > 0 && (size_t)n < len; i++)
+		n += snprintf(buf + n, len - (size_t)n, ", %.20s: %.40s", laid->child[i]->key,
+			      laid->child[i]->text != NULL ? laid->child[i]->text : "...");
+	if (n > 0 && (size_t)n < len)
+		(void)snprintf(buf + n, len - (size_t)n, " }");
+}
+
+/* A map over a selector alone has nothing to be merged with. Returns whether it was told. */
+static bool is_over_selector(struct layer *layer, const struct source_thing *map,
+			     const struct source_thing *old, const struct source_thing *laid)
+{
+	char whole[240];
+
+	if (old->text == NULL || laid->kind != SOURCE_THING_MAP || !is_selected(map, laid->key) ||
+	    source_thing_find(laid, "select") != SIZE_MAX)
+		return false;
+	write_whole(old->text, laid, whole, sizeof whole);
+	fault(layer, &laid->place, "the profile has a selector alone here; write it whole: %s",
+	      whole);
+	return true;
+}
+
 /* One key with its value over what map has of it. */
 static void lay_pair(struct layer *layer, struct source_thing *map, const char *key,
 		     const struct job *job)
@@ -226,6 +264,10 @@ static void lay_pair(struct layer *layer, struct source_thing *map, const char *
 		return;
 	if (found == SIZE_MAX) {
 		(void)append(layer, map, thing);
+		return;
+	}
+	if (is_over_selector(layer, map, map->child[found], thing)) {
+		source_thing_free(thing);
 		return;
 	}
 	source_thing_free(map->child[found]);
