@@ -135,11 +135,36 @@ static void skip(const struct cr_round *r, struct cr_target *t, const char *row,
 		 name, text == NULL ? "" : text);
 }
 
+static void absent(const struct cr_round *r, struct cr_target *t, const char *row, const char *text)
+{
+	struct source *const source = source_of(r);
+	struct source_server *server;
+	char line[160];
+
+	if (under_way(source, t) == NULL || !t->is_shared)
+		return;
+	if (row == NULL) {
+		drop_rowless(source);
+		return;
+	}
+	server = poller_source_server(source, row);
+	if (server == NULL) {
+		drop_row(source, row);
+		return;
+	}
+	if (!server->is_covered || server->told == source->shared_poll)
+		return;
+	server->told = source->shared_poll;
+	(void)snprintf(line, sizeof line, "%s: %s: %s", source->name, words_why(CR_ABSENT),
+		       text != NULL ? text : "no reason given");
+	servers_polled(source->poller->servers, source->name, server->name, line);
+}
+
 /** The servers about which target was: text NULL: good. */
 static void tell_servers(struct source *source, const struct target *target, const char *text)
 {
 	struct servers *const servers = source->poller->servers;
-	char absent[160];
+	char missing[160];
 
 	if (poller_is_abandoned(source->poller))
 		return;
@@ -147,15 +172,15 @@ static void tell_servers(struct source *source, const struct target *target, con
 		servers_polled(servers, source->name, target->name, text);
 		return;
 	}
-	(void)snprintf(absent, sizeof absent, "%s: %s: no row of this server in the answer",
+	(void)snprintf(missing, sizeof missing, "%s: %s: no row of this server in the answer",
 		       source->name, words_why(CR_ABSENT));
 	for (size_t i = 0; i < source->n_servers; i++) {
 		const struct source_server *const server = source->server + i;
 
-		if (!server->is_covered)
+		if (!server->is_covered || server->told == source->shared_poll)
 			continue;
 		if (text == NULL && server->seen != source->shared_poll)
-			servers_polled(servers, source->name, server->name, absent);
+			servers_polled(servers, source->name, server->name, missing);
 		else
 			servers_polled(servers, source->name, server->name, text);
 	}
@@ -268,4 +293,5 @@ void poller_callbacks_set(struct cr_round *round)
 	round->done = done;
 	round->fail = fail;
 	round->reject = reject;
+	round->absent = absent;
 }

@@ -41,6 +41,7 @@ struct source_server {
 	char *name;
 	bool is_covered; /* by the shared target */
 	uint64_t seen;   /* the shared poll in which it last had a row */
+	uint64_t told;   /* the one in which the collector last said why it had none that counts */
 };
 
 /** Targets by wake_ns, the earliest first. */

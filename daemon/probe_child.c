@@ -35,6 +35,7 @@ enum record_kind {
 	RECORD_PUT,
 	RECORD_REJECT,
 	RECORD_SKIP,
+	RECORD_ABSENT,
 	RECORD_END
 };
 
@@ -152,6 +153,16 @@ static void child_skip(const struct cr_round *r, struct cr_target *t, const char
 	write_record(child_of(r), &record, text);
 }
 
+static void child_absent(const struct cr_round *r, struct cr_target *t, const char *row,
+			 const char *text)
+{
+	struct record record = { .kind = RECORD_ABSENT };
+
+	(void)t;
+	(void)text_copy(record.row, sizeof record.row, row != NULL ? row : "");
+	write_record(child_of(r), &record, text);
+}
+
 static void child_end(struct child *child, int why, const char *text)
 {
 	struct record record = { .kind = RECORD_END, .why = why };
@@ -185,7 +196,8 @@ static int64_t collect(struct child *child, const struct cr_collector *table, vo
 					  .skip = child_skip,
 					  .done = child_done,
 					  .fail = child_fail,
-					  .reject = child_reject },
+					  .reject = child_reject,
+					  .absent = child_absent },
 			       .child = child };
 
 	return table->collect(self, &visit.round);
@@ -331,7 +343,8 @@ static void add_value(struct probe_poll *poll, const struct record *record, cons
 	grown = &poll->value[poll->n_values++];
 	*grown = (struct probe_value){ .value = record->value,
 				       .age_s = record->age_s,
-				       .is_skip = record->kind == RECORD_SKIP };
+				       .is_skip = record->kind == RECORD_SKIP,
+				       .is_absent = record->kind == RECORD_ABSENT };
 	memcpy(grown->row, record->row, sizeof grown->row);
 	memcpy(grown->metric, record->metric, sizeof grown->metric);
 	(void)snprintf(grown->reject, sizeof grown->reject, "%s", reject);
@@ -346,6 +359,7 @@ static void take_record(struct probe_poll *poll, const struct record *record, ch
 		return;
 	case RECORD_PUT:
 	case RECORD_SKIP:
+	case RECORD_ABSENT:
 		add_value(poll, record, "");
 		break;
 	case RECORD_REJECT:

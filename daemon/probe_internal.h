@@ -34,6 +34,7 @@ struct probe_value {
 	double value;
 	double age_s;    /* 0: now */
 	bool is_skip;    /* an administration server: metric is empty */
+	bool is_absent;  /* what is said of it does not count: likewise */
 	char reject[32]; /* why the collector does not pass it on; "": it does */
 };
 

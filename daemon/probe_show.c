@@ -165,7 +165,11 @@ static void print_row(const struct probe_page *page, const struct source_row *ro
 
 	print_head(page, row->name, row->taken_ns);
 	if (row->is_skipped) {
-		(void)fprintf(page->out, "  administration server, skipped: %s\n", row->skip_text);
+		(void)fprintf(page->out, "  administration server, skipped: %s\n", row->why);
+		return;
+	}
+	if (row->left_out_by > 0) {
+		(void)fprintf(page->out, "  left out: %s\n", row->why);
 		return;
 	}
 	clear_figures(&figures);
@@ -225,14 +229,18 @@ static void print_notes(const struct probe_page *page, const struct source_sampl
 
 void probe_show_sample(const struct probe_page *page, const struct source_sample *sample, int rc)
 {
+	size_t n = 0;
+
 	for (size_t i = 0; i < sample->n_rows; i++)
 		print_row(page, &sample->row[i]);
+	for (size_t i = 0; i < sample->n_rows; i++)
+		n += sample->row[i].left_out_by == 0;
 	if (sample->n_rows > 0)
 		print_absent(page, sample);
 	print_notes(page, sample);
 	if (rc == 0)
 		(void)fprintf(page->out, "\ngood: %zu figure%s, %zu row%s\n", sample->n_found,
-			      text_s(sample->n_found), sample->n_rows, text_s(sample->n_rows));
+			      text_s(sample->n_found), n, text_s(n));
 	else
 		(void)fprintf(page->out, "\nfailed: %s: %s\n", words_why(sample->why),
 			      sample->text);
@@ -252,6 +260,8 @@ void probe_show_values(const struct probe_page *page, const struct probe_poll *p
 		row = value->row;
 		if (value->is_skip)
 			(void)fputs("  administration server, skipped\n", page->out);
+		else if (value->is_absent)
+			(void)fputs("  left out\n", page->out);
 		else
 			print_field(page, value->metric, value->value,
 				    value->reject[0] != '\0' ? value->reject : "put");

@@ -202,7 +202,12 @@ static void fake_rows(const struct fake_instance *instance, const struct cr_roun
 
 	snprintf(rows, sizeof rows, "%s", target->endpoint + strlen("rows:"));
 	while ((row = strsep(&at, ",")) != NULL)
-		round->put(round, target, row[0] == '\0' ? NULL : row, instance->metric, 0.25, 0);
+		if (row[0] == '-')
+			round->absent(round, target, row[1] == '\0' ? NULL : row + 1,
+				      "it is STANDBY, not RUNNING (/state)");
+		else
+			round->put(round, target, row[0] == '\0' ? NULL : row, instance->metric,
+				   0.25, 0);
 	fake_done(round, target);
 }
 

@@ -188,8 +188,10 @@ Test(http_requests, about_a_domain_put_a_row_for_each_server)
 	cr_expect_eq(collector_host_last(host, target)->skips, 1);
 	cr_expect_str_eq(collector_host_last(host, target)->skip_row, "adm");
 	cr_expect_str_eq(collector_host_last(host, target)->skip_text, "/adminServer is true");
-	cr_expect(collector_host_logged(host, "values left out target=all row=ms2 text=\"left out: "
-					      "/state is ADMIN\" others="));
+	cr_expect_eq(collector_host_last(host, target)->absents, 1);
+	cr_expect_str_eq(collector_host_last(host, target)->absent_row, "ms2");
+	cr_expect_str_eq(collector_host_last(host, target)->absent_text,
+			 "it is ADMIN, not RUNNING (/state)");
 }
 
 Test(http_requests, about_a_domain_serve_a_target_of_one_server_too)

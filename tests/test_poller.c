@@ -260,6 +260,25 @@ Test(poller, polls_one_shared_target_and_gives_each_row_to_its_server)
 	scene_free(scene);
 }
 
+Test(poller, tells_a_server_why_its_row_does_not_count)
+{
+	struct scene *scene = simple(4, "rows:s0,-s1,-ghost,-,-s3");
+
+	scene_target(scene, 3, "wls", "good:own");
+	apply(scene);
+	SCENE_UNTIL(scene_server(scene, 3).polls > 1 && scene_server(scene, 1).polls >= 3);
+	cr_expect(isnan(scene_value(scene, 1, BUSY)));
+	cr_expect_str_eq(scene_server(scene, 1).error,
+			 "wls: absent: it is STANDBY, not RUNNING (/state)");
+	cr_expect_eq(scene_server(scene, 1).failures, scene_server(scene, 1).polls,
+		     "told once a poll");
+	cr_expect_str_empty(scene_server(scene, 0).error);
+	cr_expect_str_eq(scene_server(scene, 2).error,
+			 "wls: absent: no row of this server in the answer");
+	cr_expect_str_empty(scene_server(scene, 3).error, "it has a target of its own");
+	scene_free(scene);
+}
+
 Test(poller, tells_all_servers_when_their_shared_target_fails)
 {
 	struct scene *scene = simple(2, "fail:agent");

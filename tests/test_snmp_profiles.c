@@ -74,7 +74,6 @@ Test(snmp_profiles, weblogic_mib_reads_a_domain_with_indices_of_32_digits)
 	cr_assert_eq(row("ms2", "jvm_heap_free_bytes"), 3221225472);
 	cr_assert_eq(row("ms2", "jvm_heap_size_bytes"), 4294967296);
 	cr_assert_float_eq(row("ms2", "jvm_heap_free_ratio"), 0.75, 1e-12);
-	cr_assert_eq(row("ms3", "jvm_heap_free_bytes"), 734003200);
 	cr_assert_eq(row("AdminServer", "jvm_heap_free_bytes"), 419430400);
 	cr_assert_float_eq(row("AdminServer", "jvm_heap_free_ratio"), 0.78, 1e-12);
 }
@@ -86,17 +85,48 @@ Test(snmp_profiles, weblogic_mib_joins_the_table_of_states_by_name_as_its_indice
 	cr_assert_eq(row("ms1", "running"), 1);
 	cr_assert_eq(row("ms2", "running"), 1);
 	cr_assert_eq(row("AdminServer", "running"), 1);
-	cr_assert_eq(row("ms3", "running"), 0, "it is in state ADMIN");
-	cr_assert_eq(n_values(), 16);
+	cr_assert_eq(n_values(), 12, "nothing of ms3");
+}
+
+/* It takes no calls, and so it has much free heap. */
+Test(snmp_profiles, weblogic_mib_leaves_out_a_server_that_is_not_running)
+{
+	const struct collector_poll *last;
+
+	setup_replay(WEBLOGIC, "domain", true, "weblogic_domain.snmprec");
+	expect_good();
+	last = collector_host_last(host, target);
+	cr_expect(isnan(row("ms3", "jvm_heap_free_bytes")));
+	cr_expect(isnan(row("ms3", "running")));
+	cr_expect_eq(last->absents, 1);
+	cr_expect_str_eq(last->absent_row, "ms3");
+	cr_expect_str_eq(last->absent_text,
+			 "it is ADMIN, not RUNNING (.1.3.6.1.4.1.140.625.360.1.60)");
+	fake_snmp_text(fake,
+		       ".1.3.6.1.4.1.140.625.360.1.60.32.100.48.51.56.53.101.100.99.49.50.101.50."
+		       "50.98.97.102.57.53.55.53.48.102.99.101.99.101.102.53.49.54.53.57",
+		       "RUNNING");
+	expect_good();
+	cr_expect_eq(row("ms3", "jvm_heap_free_bytes"), 734003200);
+	cr_expect_eq(row("ms3", "running"), 1);
+	cr_expect_eq(collector_host_last(host, target)->absents, 0);
 }
 
 Test(snmp_profiles, weblogic_mib_reads_one_server_of_a_domain)
 {
-	setup_replay(WEBLOGIC, "ms3", false, "weblogic_domain.snmprec");
+	setup_replay(WEBLOGIC, "ms2", false, "weblogic_domain.snmprec");
 	expect_good();
 	cr_assert_eq(n_values(), 4);
-	cr_assert_eq(collector_host_value(host, "ms3", NULL, "jvm_heap_free_bytes"), 734003200);
-	cr_assert_eq(collector_host_value(host, "ms3", NULL, "running"), 0);
+	cr_assert_eq(collector_host_value(host, "ms2", NULL, "jvm_heap_free_bytes"), 3221225472);
+	cr_assert_eq(collector_host_value(host, "ms2", NULL, "running"), 1);
+}
+
+Test(snmp_profiles, weblogic_mib_fails_for_one_server_that_is_not_running)
+{
+	setup_replay(WEBLOGIC, "ms3", false, "weblogic_domain.snmprec");
+	expect_bad(LONG_MS, CR_ABSENT,
+		   "left out: it is ADMIN, not RUNNING (.1.3.6.1.4.1.140.625.360.1.60)");
+	cr_assert_eq(n_values(), 0);
 }
 
 Test(snmp_profiles, weblogic_mib_takes_other_names_and_leaves_a_table_out)

@@ -240,7 +240,7 @@ Test(captures, of_a_domain_have_a_row_for_each_server_but_skip_the_administratio
 	cr_expect_eq(bench_replay(NULL, 1, capture), 0, "%s", bench_sample->text);
 	cr_expect_eq(bench_sample->n_rows, 2);
 	cr_expect(bench_row("AdminServer")->is_skipped);
-	cr_expect_str_eq(bench_row("AdminServer")->skip_text, "/adminServer is true");
+	cr_expect_str_eq(bench_row("AdminServer")->why, "/adminServer is true");
 	cr_expect_not(bench_row("ms1")->is_skipped);
 	cr_expect_eq(bench_value("ms1", "jvm_heap_free_bytes"), 26349160);
 	cr_expect_eq(bench_value("ms1", "jvm_heap_size_bytes"), 32440320);

@@ -65,6 +65,12 @@ Test(source_parse, says_what_is_missing_or_too_much)
 		  "jvm_heap_used_bytes: ... }\n" },
 		{ "{ format: json, fields: { busy_threads: { unit: none } } }",
 		  "/fields/busy_threads: select is missing: where the value stands\n" },
+		{ "{ format: json, where: { select: /up, optional: true }, fields: { busy_threads: "
+		  "/n } }",
+		  "/where: optional needs equals: what the value may be where there is one\n" },
+		{ "{ format: json, ok: { select: /up, optional: true }, fields: { busy_threads: /n "
+		  "} }",
+		  "/ok/optional: unknown key \"optional\"; there are select, equals\n" },
 		{ "{ format: json, fields: { busy_threads: [] } }",
 		  "/fields/busy_threads: an empty list; write a selector\n" },
 		{ "{ format: json, fields: { busy_threads: { select: [] } } }",

@@ -150,7 +150,7 @@ Test(profiles, read_the_shape_that_documents_show)
 	}
 	bench_begin("weblogic-rest-1036", NULL);
 	EXPECT_FAILED(bench_read("{\"body\":{\"item\":{\"state\":\"SHUTDOWN\"}}}"), CR_ABSENT,
-		      "left out: /body/item/state is SHUTDOWN");
+		      "left out: it is SHUTDOWN, not RUNNING (/body/item/state)");
 }
 
 Test(profiles, can_be_changed_by_the_entry)

@@ -32,8 +32,8 @@ Test(source_rows, names_rows_by_their_key_and_leaves_out_what_does_not_run)
 	bench_begin(NULL, group);
 	cr_expect_eq(bench_answer(NULL, 1, body), 0, "%s", bench_sample->text);
 	cr_expect_eq(bench_value("ms1", "jvm_heap_free_bytes"), 11);
-	cr_expect_null(bench_row("ms2"));
-	cr_expect(bench_has_note("ms2", "left out: /state is STANDBY"));
+	cr_expect_eq(bench_row("ms2")->left_out_by, 1);
+	cr_expect_str_eq(bench_row("ms2")->why, "it is STANDBY, not RUNNING (/state)");
 	cr_expect_eq(bench_state("ms3", "jvm_heap_free_bytes"), SOURCE_MISSING);
 	cr_expect(bench_has_note("ms3", "jvm_heap_free_bytes: nothing at /f"));
 	cr_expect_eq(bench_state("ms4", "jvm_heap_free_bytes"), SOURCE_REJECTED);
@@ -44,7 +44,8 @@ Test(source_rows, names_rows_by_their_key_and_leaves_out_what_does_not_run)
 		bench_has_note("", "row 7 has no name that a server can have: /n is \"nocolon\""));
 	cr_expect_eq(bench_value("ms6", "jvm_heap_free_bytes"), 14);
 	cr_expect(bench_has_note("", "row 9 has no name that a server can have: /n is \"a b\""));
-	cr_expect_eq(bench_sample->n_rows, 5);
+	cr_expect_eq(bench_sample->n_rows, 6);
+	cr_expect_eq(bench_sample->n_found, 3, "that of ms2 does not count");
 }
 
 Test(source_rows, gives_one_server_its_own_row_alone)
@@ -60,14 +61,100 @@ Test(source_rows, gives_one_server_its_own_row_alone)
 	cr_expect_eq(bench_sample->n_notes, 0);
 	EXPECT_FAILED(bench_answer("ms2", 1, body), CR_VALUE, "jvm_heap_free_bytes: negative: -3");
 	EXPECT_FAILED(bench_answer("ms3", 1, body), CR_ABSENT,
-		      "no row of this server in the answer: left out: /state is ADMIN");
+		      "left out: it is ADMIN, not RUNNING (/state)");
 	EXPECT_FAILED(bench_answer("ms4", 1, body), CR_ABSENT,
 		      "no row of this server in the answer");
+}
+
+static const char joined[] =
+	"{ format: json, rows: '/*', key: /n, requests: { heap: { fields: { jvm_heap_free_bytes: "
+	"/f } }, state: { where: { select: /state, equals: RUNNING, optional: true }, fields: { "
+	"running: { select: /state, type: string, map: { RUNNING: 1, STANDBY: 0 }, optional: true "
+	"} } } } }";
+static const char heaps[] = "[{\"n\":\"ms1\",\"f\":1},{\"n\":\"ms2\",\"f\":2},"
+			    "{\"n\":\"ms3\",\"f\":3},{\"n\":\"ms4\",\"f\":4}]";
+static const char states[] = "[{\"n\":\"ms1\",\"state\":\"RUNNING\"},"
+			     "{\"n\":\"ms2\",\"state\":\"STANDBY\"},{\"n\":\"ms3\"}]";
+
+/* Its heap stands in another table than its state, and there is much of it. */
+Test(source_rows, left_out_by_one_request_count_in_none_of_them)
+{
+	static const char *const body[] = { heaps, states };
+
+	bench_begin(NULL, joined);
+	cr_expect_eq(bench_answer(NULL, 2, body), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_row("ms1")->left_out_by, 0);
+	cr_expect_eq(bench_value("ms1", "running"), 1);
+	cr_expect_eq(bench_row("ms2")->left_out_by, 2);
+	cr_expect_str_eq(bench_row("ms2")->why, "it is STANDBY, not RUNNING (/state)");
+	cr_expect_eq(bench_row("ms3")->left_out_by, 0, "nothing is said of its state");
+	cr_expect_eq(bench_row("ms4")->left_out_by, 0, "nothing at all");
+	cr_expect_eq(bench_sample->n_found, 4);
+	cr_expect_eq(bench_sample->n_notes, 0);
+	EXPECT_FAILED(bench_answer("ms2", 2, body), CR_ABSENT,
+		      "left out: it is STANDBY, not RUNNING (/state)");
+	cr_expect_eq(bench_answer("ms3", 2, body), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_value("", "jvm_heap_free_bytes"), 3);
+}
+
+Test(source_rows, left_out_before_the_others_are_read_do_not_count_either)
+{
+	static const char *const body[] = { "[{\"n\":\"ms1\",\"up\":true},{\"n\":\"ms2\",\"up\":"
+					    "false},{\"n\":\"ms3\"}]",
+					    heaps };
+
+	bench_begin(NULL, "{ format: json, rows: '/*', key: /n, requests: { state: { where: { "
+			  "select: /up, equals: 'true' }, fields: { running: { select: /up, type: "
+			  "bool } } }, heap: { fields: { jvm_heap_free_bytes: /f } } } }");
+	cr_expect_eq(bench_answer(NULL, 2, body), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_row("ms1")->left_out_by, 0);
+	cr_expect_eq(bench_row("ms2")->left_out_by, 1);
+	cr_expect_str_eq(bench_row("ms3")->why, "it has no /up", "this one is not optional");
+	cr_expect_eq(bench_sample->n_found, 3);
+}
+
+Test(source_rows, of_one_name_are_chosen_by_where)
+{
+	static const char *const body[] = { "[{\"n\":\"ms1\",\"pool\":\"eden\",\"f\":9},{\"n\":"
+					    "\"ms1\",\"pool\":\"heap\",\"f\":1},"
+					    "{\"n\":\"ms2\",\"pool\":\"heap\",\"f\":2},{\"n\":"
+					    "\"ms2\",\"pool\":\"eden\",\"f\":9},"
+					    "{\"n\":\"ms3\",\"pool\":\"eden\",\"f\":9}]" };
+
+	bench_begin(NULL, "{ format: json, rows: '/*', key: /n, where: { select: /pool, equals: "
+			  "heap }, fields: { jvm_heap_free_bytes: /f } }");
+	cr_expect_eq(bench_answer(NULL, 1, body), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_row("ms1")->left_out_by, 0);
+	cr_expect_eq(bench_value("ms1", "jvm_heap_free_bytes"), 1);
+	cr_expect_eq(bench_row("ms2")->left_out_by, 0);
+	cr_expect_eq(bench_value("ms2", "jvm_heap_free_bytes"), 2);
+	cr_expect_str_eq(bench_row("ms3")->why, "it is eden, not heap (/pool)");
+}
+
+/* Else a lost message would put a server in STANDBY first. */
+Test(source_rows, do_not_count_while_nobody_knows_which_of_them_do)
+{
+	static const char *const lost[] = { heaps, NULL }, *const other[] = { NULL, states };
+	const struct source_answer answer = { .bytes = heaps, .len = strlen(heaps) };
+
+	bench_begin(NULL, joined);
+	EXPECT_FAILED(bench_answer(NULL, 2, lost), CR_TIMEOUT, "1 of 2 requests failed; state: ");
+	cr_expect_eq(bench_sample->n_rows, 0);
+	cr_expect_not(bench_sample->is_partial);
+	EXPECT_FAILED(bench_answer(NULL, 2, other), CR_TIMEOUT,
+		      "partial: 1 of 2 requests failed; heap: ");
+	bench_begin(NULL, joined);
+	cr_expect_eq(source_extract(bench_sample, 0, &answer), 0);
+	source_fail(bench_sample, 1, CR_ABSENT, "it has no states");
+	EXPECT_FAILED(source_end(bench_sample, NULL), CR_ABSENT,
+		      "partial: 1 of 2 requests failed; state: it has no states");
+	cr_expect_eq(bench_sample->n_found, 4, "there is nothing that leaves a row out");
 }
 
 Test(source_rows, fails_a_group_without_rows_or_figures)
 {
 	static const char *const empty[] = { "[]" }, *const null[] = { "[null]" };
+	static const char *const idle[] = { "[{\"n\":\"S:ms1@d\",\"state\":\"STANDBY\"}]" };
 	static const char *const poor[] = { "[{\"n\":\"S:ms1@d\",\"state\":\"RUNNING\"}]" };
 
 	bench_begin(NULL, group);
@@ -75,6 +162,8 @@ Test(source_rows, fails_a_group_without_rows_or_figures)
 	EXPECT_FAILED(bench_answer(NULL, 1, null), CR_ABSENT, "no row of any server");
 	EXPECT_FAILED(bench_answer(NULL, 1, poor), CR_ABSENT,
 		      "no figure: jvm_heap_free_bytes: nothing at /f");
+	EXPECT_FAILED(bench_answer(NULL, 1, idle), CR_ABSENT,
+		      "all servers are left out; ms1: it is STANDBY, not RUNNING (/state)");
 	bench_begin("weblogic-rest", NULL);
 	EXPECT_FAILED(bench_answer(NULL, 1, (const char *const[]){ "{\"serverRuntimes\":null}" }),
 		      CR_ABSENT, "no row of any server; is this the administration server");

@@ -148,9 +148,10 @@ enum source_state {
 struct source_row {
 	char name[SOURCE_NAME_LEN]; /* "": the target itself (an answer without rows) */
 	bool is_skipped;            /* an administration server: never a candidate */
-	char skip_text[96];
-	int64_t taken_ns; /* CLOCK_REALTIME; 0: the source gives no time, so it is now */
-	double *value;    /* in the metric's own unit; NaN unless SOURCE_FOUND */
+	size_t left_out_by;         /* request, from 1, by whose "where" it does not count; or 0 */
+	char why[160];              /* it is skipped or left out */
+	int64_t taken_ns;           /* CLOCK_REALTIME; 0: the source gives no time, so it is now */
+	double *value;              /* in the metric's own unit; NaN unless SOURCE_FOUND */
 	enum source_state *state;
 	const char **reject; /* the word why, where it is SOURCE_REJECTED */
 };
@@ -172,7 +173,7 @@ struct source_sample {
 	size_t n_notes, n_unnoted; /* kept, and past SOURCE_NOTES_MAX */
 
 	/* Set by source_end(). */
-	size_t n_found;  /* values with SOURCE_FOUND in rows that are not skipped */
+	size_t n_found;  /* values with SOURCE_FOUND in rows that are not skipped or left out */
 	bool is_partial; /* it failed, but some requests were good and their values can be used */
 	enum cr_why why; /* if it failed */
 	char text[256];  /* and one line for the operator; bytes of strangers made harmless */
@@ -243,9 +244,9 @@ void source_fail(struct source_sample *sample, size_t request, enum cr_why why, 
 int source_end(struct source_sample *sample, const char *server);
 
 /**
- * Put what one row of an ended sample says: values, those that are not believed, or that it is an
- * administration server. metric: the host's numbers of source->metric[]; < 0: the host has no use
- * for it. taken_ns: as put() wants it. [own]
+ * Put what one row of an ended sample says: values, those that are not believed, that it is an
+ * administration server, or why it does not count. metric: the host's numbers of source->metric[];
+ * < 0: the host has no use for it. taken_ns: as put() wants it. [own]
  */
 void source_put_row(const struct source_sample *sample, const struct source_row *row,
 		    const struct cr_round *round, struct cr_target *target, const int *metric,

@@ -1,148 +1,11 @@
-/* source_extract.c - from one answer to rows of a sample: HTTP's status, the description's ok, then
- * keys and fields. */
+/* source_extract.c - from one answer to rows of a sample: keys, conditions, fields. */
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "source_sample.h"
 #include "text.h"
-
-int source_reading_fail(struct source_reading *reading, enum cr_why why, const char *fmt, ...)
-{
-	va_list args;
-
-	reading->why = why;
-	va_start(args, fmt);
-	(void)vsnprintf(reading->text, sizeof reading->text, fmt, args);
-	va_end(args);
-	return -EPROTO;
-}
-
-static bool is_html_type(const char *type)
-{
-	return type != NULL && (strncasecmp(type, "text/html", 9) == 0 ||
-				strncasecmp(type, "application/xhtml", 17) == 0);
-}
-
-bool source_looks_like_html(const struct source_answer *answer)
-{
-	static const char *const starts[] = { "<!doctype html", "<html" };
-	static const char bom[] = "\xef\xbb\xbf";
-	const char *at = answer->bytes, *end = at + answer->len;
-
-	if (is_html_type(answer->content_type))
-		return true;
-	if (answer->len >= 3 && memcmp(at, bom, 3) == 0)
-		at += 3;
-	while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
-		at++;
-	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-		if ((size_t)(end - at) >= strlen(starts[i]) &&
-		    strncasecmp(at, starts[i], strlen(starts[i])) == 0)
-			return true;
-	return false;
-}
-
-/*** Was it a success? ***/
-
-/* What to do about status 401. */
-static const char *cure_stranger(const struct source *source, enum source_shown shown)
-{
-	switch (shown) {
-	case SOURCE_SHOWN_NOTHING:
-		return source->has_auth && source->auth == SOURCE_AUTH_BEARER
-			       ? "set token_file"
-			       : "set user and password_file";
-	case SOURCE_SHOWN_TOKEN:
-		return "check token_file";
-	case SOURCE_SHOWN_HEADER:
-		return "check secret_header and secret_header_file";
-	case SOURCE_SHOWN_UNKNOWN:
-	case SOURCE_SHOWN_PASSWORD:
-		break;
-	}
-	return "check user and password_file";
-}
-
-/* 401: the server does not know who asks. 403: it knows, and does not want it. */
-static int refuse_access(const struct source *source, const struct source_answer *answer,
-			 struct source_reading *reading)
-{
-	const char *text = cure_stranger(source, answer->shown);
-
-	if (answer->status == 403)
-		text = answer->shown == SOURCE_SHOWN_NOTHING
-			       ? "this may not be read without a user, or not by this host"
-			       : "this user may not read this, or this host may not";
-	return source_reading_fail(reading, CR_AUTH, "HTTP status %ld: %s%s%s", answer->status,
-				   text, *source->help_auth != '\0' ? "; " : "", source->help_auth);
-}
-
-static int judge_status(const struct source *source, const struct source_request *request,
-			const struct source_answer *answer, struct source_reading *reading)
-{
-	const char *url = answer->url != NULL ? answer->url : request->path;
-
-	if (answer->status == 401 || answer->status == 403)
-		return refuse_access(source, answer, reading);
-	if (answer->status / 100 == 3)
-		return source_reading_fail(reading, CR_REPLY,
-					   "HTTP status %ld: redirected to %.100s; redirects are "
-					   "not followed",
-					   answer->status,
-					   answer->location != NULL ? answer->location : "nowhere");
-	/* There, the words of the error stand in the body. */
-	if (request->format == SOURCE_PROMQL &&
-	    request->parts->kind->read(reading, answer) == -EPROTO && reading->why == CR_REPLY &&
-	    strncmp(reading->text, "Prometheus says", 15) == 0)
-		return -EPROTO;
-	return source_reading_fail(reading, CR_REPLY, "HTTP status %ld for %.120s", answer->status,
-				   url);
-}
-
-/* The server's own words about what went wrong, or NULL. */
-static const char *words_of(const struct source_sheet *sheet)
-{
-	for (size_t i = 0; i < sheet->parts->n_slots; i++) {
-		const struct source_sum *sum = source_sheet_at(sheet, 0, i);
-
-		if (sheet->parts->slot[i].role == SOURCE_ROLE_ERROR && sum->n > 0)
-			return sum->text;
-	}
-	return NULL;
-}
-
-static int refuse(struct source_reading *reading, const struct source_slot *slot,
-		  const struct source_sum *sum)
-{
-	const char *words = words_of(reading->sheet);
-	const bool is_auth = strcmp(sum->text, "401") == 0 || strcmp(sum->text, "403") == 0;
-
-	if (sum->n == 0)
-		return source_reading_fail(reading, CR_REPLY, "not a good answer: no %.60s%s%s",
-					   slot->where, words != NULL ? ": " : "",
-					   words != NULL ? words : "");
-	return source_reading_fail(reading, is_auth ? CR_AUTH : CR_REPLY,
-				   "%.60s is \"%.40s\", not \"%.40s\"%s%s", slot->where, sum->text,
-				   slot->n_equals > 0 ? slot->equals[0] : "",
-				   words != NULL ? ": " : "", words != NULL ? words : "");
-}
-
-static int judge_ok(struct source_reading *reading)
-{
-	const struct source_parts *parts = reading->parts;
-
-	for (size_t i = 0; i < parts->n_slots; i++) {
-		const struct source_sum *sum = source_sheet_at(reading->sheet, 0, i);
-
-		if (parts->slot[i].role == SOURCE_ROLE_OK && !sum->is_met)
-			return refuse(reading, &parts->slot[i], sum);
-	}
-	return 0;
-}
 
 /*** Rows ***/
 
@@ -224,17 +87,20 @@ static void note_nameless_series(struct source_sample *sample, const struct sour
 
 /* The first slot of this role that is, or is not, met; NULL: none. */
 static const struct source_slot *find_condition(const struct absorb *absorb, enum source_role role,
-						bool is_met, const char **text)
+						bool is_met, const struct source_sum **found)
 {
 	const struct source_parts *parts = absorb->sheet->parts;
 
 	for (size_t i = 0; i < parts->n_slots; i++) {
 		const struct source_sum *sum = source_sheet_at(absorb->sheet, absorb->at, i);
 
-		if (parts->slot[i].role != role || sum->is_met != is_met)
+		const struct source_slot *slot = &parts->slot[i];
+
+		if (slot->role != role ||
+		    (sum->is_met || (slot->is_optional && sum->n == 0)) != is_met)
 			continue;
-		*text = sum->n > 0 ? sum->text : "(missing)";
-		return &parts->slot[i];
+		*found = sum;
+		return slot;
 	}
 	return NULL;
 }
@@ -330,18 +196,20 @@ static int absorb_values(const struct absorb *absorb, const char *name)
 {
 	const struct source_parts *parts = absorb->sheet->parts;
 	const struct source_slot *skip;
-	const char *text;
+	const struct source_sum *sum;
 	struct source_row *row;
 	bool is_new;
 
 	row = source_sample_row(absorb->sample, name, &is_new);
 	if (row == NULL)
 		return -ENOMEM;
-	skip = find_condition(absorb, SOURCE_ROLE_SKIP, true, &text);
+	if (row->left_out_by == absorb->request + 1)
+		row->left_out_by = 0; /* it was another row of this name */
+	skip = find_condition(absorb, SOURCE_ROLE_SKIP, true, &sum);
 	if (skip != NULL) {
 		row->is_skipped = true;
-		(void)snprintf(row->skip_text, sizeof row->skip_text, "%.60s is %.30s", skip->where,
-			       text);
+		row->left_out_by = 0;
+		(void)snprintf(row->why, sizeof row->why, "%.60s is %.30s", skip->where, sum->text);
 	}
 	for (size_t i = 0; i < parts->n_slots; i++) {
 		if (parts->slot[i].role == SOURCE_ROLE_FIELD)
@@ -365,22 +233,47 @@ static bool is_first_of_name(const struct absorb *absorb, struct source_names *s
 	return true;
 }
 
+/* This row does not count, and so no row of this name in any request, unless there is one in this
+ * answer that does: then "where" has chosen among rows, not among servers. */
+static int leave_out(const struct absorb *absorb, const struct source_names *seen, const char *name)
+{
+	const struct source_sheet *sheet = absorb->sheet;
+	const struct source_sum *sum;
+	const struct source_slot *where = find_condition(absorb, SOURCE_ROLE_WHERE, false, &sum);
+	struct source_row *row;
+	bool is_new;
+
+	if (source_names_find(seen, sheet->name, sizeof *sheet->name, name) != SIZE_MAX)
+		return 0;
+	row = source_sample_row(absorb->sample, name, &is_new);
+	if (row == NULL)
+		return -ENOMEM;
+	if (row->left_out_by > 0 || row->is_skipped)
+		return 0;
+	row->left_out_by = absorb->request + 1;
+	if (sum->n == 0)
+		(void)snprintf(row->why, sizeof row->why, "it has no %.60s", where->where);
+	else if (where->n_equals == 0)
+		(void)snprintf(row->why, sizeof row->why, "it is %.40s (%.60s)", sum->text,
+			       where->where);
+	else
+		(void)snprintf(row->why, sizeof row->why, "it is %.40s, not %.40s (%.60s)",
+			       sum->text, where->equals[0], where->where);
+	return 0;
+}
+
 static int absorb_row(const struct absorb *absorb, struct source_names *seen)
 {
 	const bool has_rows = absorb->sample->source->request[absorb->request].has_rows;
-	const char *name = has_rows ? name_of(absorb) : "", *text;
-	const struct source_slot *where;
+	const char *name = has_rows ? name_of(absorb) : "";
+	const struct source_sum *sum;
 
 	if (name == NULL) {
 		note_nameless_row(absorb);
 		return 0;
 	}
-	where = find_condition(absorb, SOURCE_ROLE_WHERE, false, &text);
-	if (where != NULL) {
-		source_sample_note(absorb->sample, name, SIZE_MAX, CR_ABSENT,
-				   "left out: %.60s is %.40s", where->where, text);
-		return 0;
-	}
+	if (find_condition(absorb, SOURCE_ROLE_WHERE, false, &sum) != NULL)
+		return leave_out(absorb, seen, name);
 	if (has_rows && !is_first_of_name(absorb, seen, name)) {
 		source_sample_note(absorb->sample, name, SIZE_MAX, CR_VALUE,
 				   "a second row of this name does not count");
@@ -415,7 +308,7 @@ static int read_answer(const struct source *source, const struct source_request 
 	if (own.bytes == NULL)
 		own.bytes = "";
 	if (own.status != 0 && own.status != 200)
-		return judge_status(source, request, &own, reading);
+		return source_judge_status(source, request, &own, reading);
 	rc = request->parts->kind->read(reading, &own);
 	if (rc == 0 && reading->sheet->is_too_much)
 		rc = source_reading_fail(reading, CR_REPLY,
@@ -423,7 +316,7 @@ static int read_answer(const struct source *source, const struct source_request 
 					 SOURCE_ROWS_MAX, SOURCE_VALUES_MAX);
 	if (rc == 0 && reading->sheet->is_out_of_memory)
 		rc = -ENOMEM;
-	return rc == 0 ? judge_ok(reading) : rc;
+	return rc == 0 ? source_judge_ok(reading) : rc;
 }
 
 static int settle(struct source_sample *sample, size_t request,

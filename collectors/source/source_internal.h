@@ -77,6 +77,7 @@ struct source_slot {
 	double factor; /* of the unit */
 	bool is_bytes, is_ratio;
 	bool negative_is_undefined, zero_is_undefined;
+	bool is_optional; /* fields: may be missing; where: met where nothing is found, too */
 };
 
 /** Is this slot about the answer as a whole, not about its rows? */
@@ -216,6 +217,13 @@ int source_reading_fail(struct source_reading *reading, enum cr_why why, const c
 
 /** The reading's budget is spent: fail, and say what to do. Returns -EPROTO. */
 int source_reading_fail_late(struct source_reading *reading, size_t line);
+
+/** Why an answer with a status other than 200 is none. Returns -EPROTO. */
+int source_judge_status(const struct source *source, const struct source_request *request,
+			const struct source_answer *answer, struct source_reading *reading);
+
+/** Is the description's "ok" met by what was read? Returns 0 or -EPROTO. */
+int source_judge_ok(struct source_reading *reading);
 
 struct source_kind {
 	const char *word;   /* "json" */

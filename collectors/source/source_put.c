@@ -7,8 +7,13 @@ void source_put_row(const struct source_sample *sample, const struct source_row 
 {
 	const char *name = row->name[0] != '\0' ? row->name : NULL;
 
+	if (row->left_out_by > 0) {
+		if (name != NULL)
+			round->absent(round, target, name, row->why);
+		return;
+	}
 	if (row->is_skipped) {
-		round->skip(round, target, name, row->skip_text);
+		round->skip(round, target, name, row->why);
 		return;
 	}
 	for (size_t i = 0; i < sample->source->n_metrics; i++) {

@@ -119,11 +119,20 @@ struct source_row *source_sample_row(struct source_sample *sample, const char *n
 	return row;
 }
 
+static bool has_where(const struct source_request *request)
+{
+	for (size_t i = 0; i < request->parts->n_slots; i++)
+		if (request->parts->slot[i].role == SOURCE_ROLE_WHERE)
+			return true;
+	return false;
+}
+
 void source_fail(struct source_sample *sample, size_t request, enum cr_why why, const char *text)
 {
 	struct source_progress *progress = sample->progress;
 
 	progress->outcome[request] = SOURCE_UNANSWERED;
+	progress->is_blind |= why != CR_ABSENT && has_where(&sample->source->request[request]);
 	if (progress->n_failed++ > 0)
 		return;
 	progress->first_failed = request;
@@ -142,9 +151,13 @@ static void merge(struct source_row *to, const struct source_row *from, size_t n
 			to->value[i] = from->value[i];
 			to->reject[i] = from->reject[i];
 		}
-	if (from->is_skipped)
-		memcpy(to->skip_text, from->skip_text, sizeof to->skip_text);
+	if (from->is_skipped || (from->left_out_by > 0 && !to->is_skipped))
+		memcpy(to->why, from->why, sizeof to->why);
 	to->is_skipped |= from->is_skipped;
+	if (to->left_out_by == 0)
+		to->left_out_by = from->left_out_by;
+	if (to->is_skipped)
+		to->left_out_by = 0;
 	if (from->taken_ns != 0 && (to->taken_ns == 0 || from->taken_ns < to->taken_ns))
 		to->taken_ns = from->taken_ns;
 }
@@ -200,19 +213,33 @@ static int fail(struct source_sample *sample, enum cr_why why, const char *fmt, 
 	return -EPROTO;
 }
 
+static bool counts(const struct source_row *row)
+{
+	return !row->is_skipped && row->left_out_by == 0;
+}
+
 static void count_found(struct source_sample *sample)
 {
 	sample->n_found = 0;
 	for (size_t i = 0; i < sample->n_rows; i++)
-		for (size_t k = 0; !sample->row[i].is_skipped && k < sample->source->n_metrics; k++)
+		for (size_t k = 0; counts(&sample->row[i]) && k < sample->source->n_metrics; k++)
 			sample->n_found += sample->row[i].state[k] == SOURCE_FOUND;
+}
+
+/* Nobody knows which rows count: a lost message must not bring back those that do not. */
+static void drop_rows(struct source_sample *sample)
+{
+	for (size_t i = 0; i < sample->n_rows; i++)
+		row_fini(&sample->row[i]);
+	sample->n_rows = 0;
+	source_names_fini(&sample->progress->names);
 }
 
 static void note_missing(struct source_sample *sample, const struct source_row *row)
 {
 	const struct source *source = sample->source;
 
-	for (size_t k = 0; !row->is_skipped && k < source->n_metrics; k++)
+	for (size_t k = 0; counts(row) && k < source->n_metrics; k++)
 		if (row->state[k] == SOURCE_MISSING && !source->is_optional[k])
 			source_sample_note(sample, row->name, k, CR_ABSENT, "%s: nothing at %s",
 					   source->metric[k],
@@ -251,6 +278,8 @@ static int judge_server(struct source_sample *sample)
 		return fail_absent(sample, "no row of this server in the answer");
 	if (row->is_skipped)
 		return 0;
+	if (row->left_out_by > 0)
+		return fail(sample, CR_ABSENT, "left out: %s", row->why);
 	for (size_t i = 0; i < sample->n_notes; i++) {
 		const struct source_note *note = &sample->note[i];
 		bool is_optional = note->metric == NULL;
@@ -273,11 +302,20 @@ static int judge_server(struct source_sample *sample)
 
 static int judge_group(struct source_sample *sample)
 {
+	const struct source_row *left_out = NULL;
 	bool is_skipped = false;
+	size_t n = 0;
 
-	for (size_t i = 0; i < sample->n_rows; i++)
+	for (size_t i = 0; i < sample->n_rows; i++) {
 		is_skipped |= sample->row[i].is_skipped;
-	if (sample->n_rows == 0)
+		n += sample->row[i].left_out_by == 0;
+		if (sample->row[i].left_out_by > 0 && left_out == NULL)
+			left_out = &sample->row[i];
+	}
+	if (n == 0 && left_out != NULL)
+		return fail(sample, CR_ABSENT, "all servers are left out; %s: %s", left_out->name,
+			    left_out->why);
+	if (n == 0)
 		return fail_absent(sample, "no row of any server");
 	if (sample->n_found == 0 && !is_skipped)
 		return fail_absent(sample, "no figure");
@@ -291,6 +329,8 @@ int source_end(struct source_sample *sample, const char *server)
 	for (size_t i = 0; i < sample->source->n_requests; i++)
 		if (progress->outcome[i] == SOURCE_PENDING)
 			source_fail(sample, i, CR_TIMEOUT, "there was no time for it");
+	if (progress->is_blind)
+		drop_rows(sample);
 	if (server != NULL)
 		keep_only(sample, server);
 	count_found(sample);

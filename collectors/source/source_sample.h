@@ -10,6 +10,7 @@ enum source_outcome { SOURCE_PENDING = 0, SOURCE_ANSWERED, SOURCE_UNANSWERED };
 struct source_progress {
 	enum source_outcome *outcome; /* [n_requests] */
 	size_t n_failed, first_failed;
+	bool is_blind;   /* a request that says which rows count has failed */
 	enum cr_why why; /* of the first that failed */
 	char text[224];
 	size_t cap_rows;

@@ -29,6 +29,7 @@ static const char *const unit_words[] = { "none", "b",       "kb",    "kib", "mb
 					  "gib",  "percent", "ratio", "s",   "ms", "ns",  NULL };
 
 static const char *const condition_keys[] = { "select", "equals", NULL };
+static const char *const where_keys[] = { "select", "equals", "optional", NULL };
 static const char *const key_keys[] = { "select", "after", "before", "map", NULL };
 static const char *const time_keys[] = { "select", "unit", NULL };
 static const char *const select_keys[] = { "select", NULL };
@@ -44,8 +45,9 @@ static const char *const *keys_of(enum source_role role)
 	switch (role) {
 	case SOURCE_ROLE_OK:
 	case SOURCE_ROLE_SKIP:
-	case SOURCE_ROLE_WHERE:
 		return condition_keys;
+	case SOURCE_ROLE_WHERE:
+		return where_keys;
 	case SOURCE_ROLE_ERROR:
 		return select_keys;
 	case SOURCE_ROLE_KEY:
@@ -188,7 +190,6 @@ struct reader {
 	const struct source_kind *kind;
 	const char *metric; /* whose unit it is */
 	struct source_slot *slot;
-	bool is_optional;
 };
 
 static void read_key(struct reader *reader, const char *key, const json_t *value)
@@ -212,7 +213,7 @@ static void read_key(struct reader *reader, const char *key, const json_t *value
 	} else if (strcmp(key, "undefined") == 0) {
 		read_undefined(reader->parser, &at, value, slot);
 	} else if (strcmp(key, "optional") == 0) {
-		reader->is_optional = source_parser_bool(reader->parser, &at, value);
+		slot->is_optional = source_parser_bool(reader->parser, &at, value);
 	} else if (strcmp(key, "reduce") == 0) {
 		word = source_parser_word(reader->parser, &at, value, reduce_words);
 		slot->reduce =
@@ -247,6 +248,10 @@ static void check_slot(const struct reader *reader, const json_t *json)
 	if (json_object_get(json, "select") == NULL)
 		source_parser_fault(reader->parser, reader->at,
 				    "select is missing: where the value stands");
+	if (slot->role == SOURCE_ROLE_WHERE && slot->is_optional && slot->n_equals == 0)
+		source_parser_fault(reader->parser, reader->at,
+				    "optional needs equals: what the value may be where there is "
+				    "one");
 	if (slot->type == SOURCE_TYPE_STRING && slot->n_map == 0)
 		source_parser_fault(reader->parser, reader->at,
 				    "type string needs map: which text is which number");
@@ -255,7 +260,7 @@ static void check_slot(const struct reader *reader, const json_t *json)
 bool source_slot_read(struct source_parser *parser, const struct source_at *at, const json_t *json,
 		      const struct source_slot_want *want, struct source_slot *slot)
 {
-	struct reader reader = { parser, at, want->kind, want->metric, slot, false };
+	struct reader reader = { parser, at, want->kind, want->metric, slot };
 	const char *key;
 	json_t *value;
 
@@ -274,7 +279,7 @@ bool source_slot_read(struct source_parser *parser, const struct source_at *at, 
 		read_key(&reader, key, value);
 	}
 	check_slot(&reader, json);
-	return reader.is_optional;
+	return slot->is_optional;
 }
 
 void source_slot_fini(struct source_slot *slot, const struct source_kind *kind)

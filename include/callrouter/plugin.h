@@ -18,7 +18,7 @@
  *              host never loads a plugin newer than itself: what this header declares is there.
  *              1.1 added prepare() and release() of routers, and view->prepared;
  *              1.2 added reject() of rounds;
- *              1.3 added check() of collectors, and the variables of targets
+ *              1.3 added check() of collectors, the variables of targets, absent() of rounds
  */
 #ifndef CALLROUTER_PLUGIN_H
 #define CALLROUTER_PLUGIN_H
@@ -349,6 +349,16 @@ struct cr_round {
 	 */
 	void (*reject)(const struct cr_round *r, struct cr_target *t, const char *row, int metric,
 		       const char *word, const char *text);
+
+	/*** Since 1.3 ***/
+
+	/**
+	 * In place of put(), of a target that answers for many servers: it speaks of this one, but
+	 * what it says does not count now (the server takes no calls, say). Its values age, and the
+	 * operator is told text: one line.
+	 */
+	void (*absent)(const struct cr_round *r, struct cr_target *t, const char *row,
+		       const char *text);
 };
 
 /**

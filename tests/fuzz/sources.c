@@ -81,7 +81,7 @@ const struct source *fuzz_source(struct fuzz_description *description)
 static void expect_row(const struct source_sample *sample, const struct source_row *row)
 {
 	fuzz_expect_line(row->name, "a row's name is no line");
-	fuzz_expect_line(row->skip_text, "why a row is skipped is no line");
+	fuzz_expect_line(row->why, "why a row is skipped is no line");
 	fuzz_expect(row->taken_ns >= 0, "a row of a negative time");
 	for (size_t k = 0; k < sample->source->n_metrics; k++)
 		if (row->state[k] == SOURCE_FOUND)

@@ -182,6 +182,18 @@ static void round_skip(const struct cr_round *round, struct cr_target *t, const 
 	snprintf(target->poll.skip_text, sizeof target->poll.skip_text, "%s", text);
 }
 
+static void round_absent(const struct cr_round *round, struct cr_target *t, const char *row,
+			 const char *text)
+{
+	struct target *target = running(round, t, "absent()");
+
+	if (target == NULL)
+		return;
+	target->poll.absents++;
+	snprintf(target->poll.absent_row, sizeof target->poll.absent_row, "%s", row ? row : "");
+	snprintf(target->poll.absent_text, sizeof target->poll.absent_text, "%s", text);
+}
+
 static void round_done(const struct cr_round *round, struct cr_target *t)
 {
 	struct target *target = running(round, t, "done()");
@@ -365,7 +377,8 @@ static void visit(struct collector_host *host)
 					  .skip = round_skip,
 					  .done = round_done,
 					  .fail = round_fail,
-					  .reject = round_reject },
+					  .reject = round_reject,
+					  .absent = round_absent },
 			       .host = host };
 	int64_t took_ns;
 

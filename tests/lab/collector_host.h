@@ -48,6 +48,9 @@ struct collector_poll {
 	unsigned int skips; /* skip() calls since the start */
 	char skip_row[64];  /* of the last one; "" without a row */
 	char skip_text[320];
+	unsigned int absents; /* likewise of absent() */
+	char absent_row[64];
+	char absent_text[320];
 };
 
 /**

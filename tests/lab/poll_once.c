@@ -41,6 +41,8 @@ static int show(const struct collector_host *host, int target)
 		       value[i].value);
 	if (poll->skips > 0)
 		printf("skip %s: %s\n", poll->skip_row, poll->skip_text);
+	if (poll->absents > 0)
+		printf("absent %s: %s\n", poll->absent_row, poll->absent_text);
 	if (collector_host_fault(host) != NULL)
 		fprintf(stderr, "fault: %s\n", collector_host_fault(host));
 	if (collector_host_logged(host, "") != NULL)

@@ -3,8 +3,9 @@
  *
  *	pass_persist .1.3.6.1.4.1.140.625 /path/weblogic_agent /path/values
  *
- * Each line of values is "NAME FREE SIZE PERCENT", a row of jvmRuntimeTable; "-": the row has no
- * such object. Sizes are Counter64, negative ones INTEGER. The file is read anew for every request.
+ * Each line of values is "NAME FREE SIZE PERCENT [STATE]", a row of jvmRuntimeTable, and with a
+ * state one of serverRuntimeTable; "-": the row has no such object. Sizes are Counter64, negative
+ * ones INTEGER. The file is read anew for every request.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -19,24 +20,26 @@
 #define TABLE_LEN 10
 #define NAME_LEN  (TABLE_LEN + 1 + INDEX_LEN)
 
-static const unsigned long table[TABLE_LEN] = { 1, 3, 6, 1, 4, 1, 140, 625, 340, 1 };
+static const unsigned long table[TABLE_LEN] = { 1, 3, 6, 1, 4, 1, 140, 625, 0, 1 };
 
 struct row {
-	char name[64], free[32], size[32], percent[32];
+	char name[64], free[32], size[32], percent[32], state[32];
 	unsigned long index[INDEX_LEN];
 };
 
 static const struct column {
-	unsigned long number;
+	unsigned long table, number;
 	size_t field; /* offset of its text in struct row */
 	const char *prefix;
 } columns[] = {
-	{ 5, offsetof(struct row, name), "com.bea:Type=JVMRuntime,Name=" },
-	{ 15, offsetof(struct row, name), "" },
-	{ 20, offsetof(struct row, name), "ServerRuntime:" },
-	{ 25, offsetof(struct row, free), NULL },
-	{ 30, offsetof(struct row, size), NULL },
-	{ 52, offsetof(struct row, percent), NULL },
+	{ 340, 5, offsetof(struct row, name), "com.bea:Type=JVMRuntime,Name=" },
+	{ 340, 15, offsetof(struct row, name), "" },
+	{ 340, 20, offsetof(struct row, name), "ServerRuntime:" },
+	{ 340, 25, offsetof(struct row, free), NULL },
+	{ 340, 30, offsetof(struct row, size), NULL },
+	{ 340, 52, offsetof(struct row, percent), NULL },
+	{ 360, 15, offsetof(struct row, name), "" },
+	{ 360, 60, offsetof(struct row, state), "" },
 };
 #define N_COLUMNS (sizeof columns / sizeof *columns)
 
@@ -74,8 +77,9 @@ static size_t read_rows(const char *path, struct row *row)
 	if (file == NULL)
 		return 0;
 	while (n < ROWS_MAX && fgets(line, sizeof line, file) != NULL) {
-		if (sscanf(line, "%63s %31s %31s %31s", row[n].name, row[n].free, row[n].size,
-			   row[n].percent) != 4)
+		snprintf(row[n].state, sizeof row[n].state, "-");
+		if (sscanf(line, "%63s %31s %31s %31s %31s", row[n].name, row[n].free, row[n].size,
+			   row[n].percent, row[n].state) < 4)
 			continue;
 		fill_index(&row[n++]);
 	}
@@ -129,10 +133,12 @@ static void serve(const char *path, const char *asked_text, int is_next)
 			const char *text = (const char *)&row[r] + columns[c].field;
 			int order;
 
+			name[TABLE_LEN - 2] = columns[c].table;
 			name[TABLE_LEN] = columns[c].number;
 			memcpy(name + TABLE_LEN + 1, row[r].index, sizeof row[r].index);
 			order = compare_names(name, NAME_LEN, asked, n_asked);
-			if ((is_next ? order > 0 : order == 0) && strcmp(text, "-") != 0) {
+			if ((is_next ? order > 0 : order == 0) && strcmp(text, "-") != 0 &&
+			    (columns[c].table == 340 || strcmp(row[r].state, "-") != 0)) {
 				answer(name, &columns[c], text);
 				return;
 			}

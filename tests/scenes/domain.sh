@@ -122,6 +122,37 @@ for round in 1 2 3; do
 done
 scene_ok "a changed value changes the ranking within two intervals"
 
+# Servers of the domain with the state that serverRuntimeTable has of them; ms3's is given.
+states()
+{
+	cat <<-X
+		AdminServer $((9000 * mib)) $((9216 * mib)) 97 RUNNING
+		ms1 $((1 * mib)) $((8192 * mib)) 0 RUNNING
+		ms2 $((3072 * mib)) $((4096 * mib)) 75 RUNNING
+		ms3 $((4000 * mib)) $((4096 * mib)) 97 $1
+		ms4 $((800 * mib)) $((1024 * mib)) 78
+	X
+}
+change "ms3, which is running, has the most" "ms3 ms2 ms4 ms1" < <(states RUNNING)
+states STANDBY | values
+scene_wait 10 '[ "$(ranking)" = "ms2 ms4 ms1 ms3" ]'
+holds "ms3's value" "$(ctl status --json)" '.services[0].ranking[3] | .server == "ms3"
+	and .metrics.jvm_heap_free_bytes.fresh == false and .metrics.jvm_heap_free_bytes.age_s > 2'
+ctl servers ms3 >"$SCENE/servers.log"
+grep -q '^fails for .*: wls: absent: it is STANDBY, not RUNNING (' "$SCENE/servers.log" ||
+	scene_fail "ms3 is not told why: $(cat "$SCENE/servers.log")"
+! ctl servers ms4 | grep -q '^fails for' || scene_fail "ms4, of whose state nothing is known, is left out"
+change "ms3 is running again" "ms3 ms2 ms4 ms1" < <(states RUNNING)
+! ctl servers ms3 | grep -q '^fails for' || scene_fail "ms3 still fails"
+scene_ok "a server in STANDBY, with the most free heap, does not count, and is told why"
+
+change "ms3 gets little" "ms2 ms4 ms3 ms1" <<-X
+	AdminServer $((9000 * mib)) $((9216 * mib)) 97
+	ms1 $((1 * mib)) $((8192 * mib)) 0
+	ms2 $((3072 * mib)) $((4096 * mib)) 75
+	ms3 $((100 * mib)) $((1024 * mib)) 10
+	ms4 $((800 * mib)) $((1024 * mib)) 78
+X
 values <<-X
 	AdminServer $((9000 * mib)) $((9216 * mib)) 97
 	ms1 $((1 * mib)) $((8192 * mib)) 0

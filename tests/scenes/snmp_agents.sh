@@ -116,11 +116,12 @@ expect <<-X
 	ms2 jvm_heap_size_bytes 4294967296
 	ms2 jvm_heap_free_ratio 0.75
 	ms2 running 1
-	ms3 jvm_heap_free_bytes 734003200
-	ms3 jvm_heap_size_bytes 1073741824
-	ms3 jvm_heap_free_ratio 0.68
-	ms3 running 0
+	absent ms3: it is ADMIN, not RUNNING (.1.3.6.1.4.1.140.625.360.1.60)
 X
+! poll weblogic@mydomain -n ms3 "${weblogic[@]}" || scene_fail "the figures of ms3, which is in state ADMIN, are taken"
+grep -qF "left out: it is ADMIN, not RUNNING" "$SCENE/err.log" || scene_fail "$(cat "$SCENE/err.log")"
+poll weblogic@mydomain "${weblogic[@]}" 'requests={ state: { where: ~ } }' || scene_fail "$(cat "$SCENE/err.log")"
+grep -qx "ms3 running 0" "$SCENE/out.log" || scene_fail "the condition cannot be taken away: $(cat "$SCENE/out.log")"
 scene_ok "the community is the admin server, one server, or all of the domain"
 
 poll weblogic@mydomain -n ms2 "${weblogic[@]}" || scene_fail "$(cat "$SCENE/err.log")"
