@@ -45,8 +45,9 @@ static const struct ctl_command commands[] = {
 	  "Set a server's weight, 0 .. 100; 0: no new calls; it outlives a restart", "",
 	  ctl_weight },
 	{ "check",
-	  "FILE.yaml|FILE.so [NAME=VALUE...] [--plugins-dir DIR]... [--profiles-dir DIR]...",
+	  "[FILE.yaml|FILE.so [NAME=VALUE...]] [--plugins-dir DIR]... [--profiles-dir DIR]...",
 	  "Check a configuration, or a plugin with these options; nothing is started",
+	  "  FILE.yaml          the configuration (/etc/callrouter/callrouter.yaml)\n"
 	  "  --plugins-dir DIR  where the configuration's plugins are; may be repeated\n"
 	  "  --profiles-dir DIR and its profiles; may be repeated\n",
 	  ctl_check },

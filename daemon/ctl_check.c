@@ -16,7 +16,7 @@ static int take_options(struct ctl *ctl, int argc, char **argv, struct ctl_line 
 		ctl_line_add(line, run_dir);
 		ctl_line_add(line, ctl->run_dir);
 	}
-	return code == CTL_ARGUMENTS ? ctl_count(ctl, argc, 1, CTL_LINE_MAX) : code;
+	return code == CTL_ARGUMENTS ? ctl_count(ctl, argc, 0, CTL_LINE_MAX) : code;
 }
 
 int ctl_check(struct ctl *ctl, int argc, char **argv)
@@ -30,7 +30,9 @@ int ctl_check(struct ctl *ctl, int argc, char **argv)
 	code = take_options(ctl, argc, argv, &line);
 	if (code != CTL_ARGUMENTS)
 		return ctl_leave(code);
-	if (text_ends_in(argv[optind], ".so")) {
+	if (optind == argc) { /* callrouterd has a file of its own, and names it */
+		ctl_line_add(&line, check);
+	} else if (text_ends_in(argv[optind], ".so")) {
 		ctl_line_add(&line, check_plugin);
 		for (int i = optind; i < argc; i++)
 			ctl_line_add(&line, argv[i]);

@@ -10,11 +10,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "option.h"
+#include "collector_settings.h"
 
-#define METRICS_MAX  64
-#define SETTINGS_MAX 32
-#define LOG_LINES    64
+#define METRICS_MAX 64
+#define LOG_LINES   64
 
 struct target {
 	struct cr_target target;
@@ -219,43 +218,6 @@ static void round_fail(const struct cr_round *round, struct cr_target *t, enum c
 
 /*** Opening and closing ***/
 
-/* Cut "name=value" texts and check them against the collector's table. */
-static int parse(struct collector_host *host, const char *const *settings, char *err,
-		 size_t err_len)
-{
-	struct option_text given[SETTINGS_MAX];
-	struct err why;
-	size_t n = 0;
-
-	for (; settings != NULL && settings[n] != NULL && n < SETTINGS_MAX; n++) {
-		char *equals;
-
-		host->settings[n] = check(strdup(settings[n]));
-		equals = strchr(host->settings[n], '=');
-		if (equals == NULL) {
-			snprintf(err, err_len, "\"%s\" is not name=value", settings[n]);
-			return -1;
-		}
-		*equals = '\0';
-		given[n] = (struct option_text){ host->settings[n], equals + 1 };
-	}
-	for (size_t i = 0; i < n; i++) {
-		const struct cr_option *table = host->collector->options;
-
-		if (option_check(table, given[i].name, given[i].value, &why) < 0) {
-			snprintf(err, err_len, "%s", why.text);
-			return -1;
-		}
-	}
-	if (option_table_check(host->collector->options, &why) < 0 ||
-	    option_count(host->collector->options) > SETTINGS_MAX ||
-	    option_parse(host->collector->options, given, n, host->value, &why) < 0) {
-		snprintf(err, err_len, "%s", why.text);
-		return -1;
-	}
-	return 0;
-}
-
 struct collector_host *collector_host_open(const struct cr_collector *collector, const char *source,
 					   const char *const *settings, char *err, size_t err_len)
 {
@@ -271,7 +233,9 @@ struct collector_host *collector_host_open(const struct cr_collector *collector,
 	host->collector = collector;
 	host->next_ns = INT64_MAX;
 	err[0] = '\0';
-	if (parse(host, settings, err, err_len) == 0 && collector->open(&in, &host->self) >= 0)
+	if (collector_settings_parse(collector->options, settings, host->settings, host->value, err,
+				     err_len) == 0 &&
+	    collector->open(&in, &host->self) >= 0)
 		return host;
 	host->collector = NULL; /* nothing to be closed */
 	collector_host_close(host);

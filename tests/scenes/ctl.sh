@@ -419,7 +419,16 @@ ends 0 check "$PLUGINS/sorted.so" order_by=-inflight
 ends 1 check "$PLUGINS/sorted.so"
 ends 1 check "$SCENE/plugins.d/breaks.so"
 finds "$SCENE/err" "in rank()"
-ends 2 check
+ends 2 check "$CONFIG" order_by=-inflight
+# Without a file: the one that callrouterd reads by itself, if this machine has one.
+etc=/etc/callrouter/callrouter.yaml
+ends "$([ -e "$etc" ] && "$DAEMON" -c "$etc" --check >"$SCENE/etc" 2>&1; echo $?)" check
+grep -q "^$etc:" "$SCENE/out" "$SCENE/err" || scene_fail "check does not say which file: $(cat "$SCENE/out" "$SCENE/err")"
+mkdir "$SCENE/beside"
+cp -L "$CTL" "$SCENE/beside/callrouterctl"
+printf '#!/bin/sh\necho "$*"\n' >"$SCENE/beside/callrouterd"
+chmod +x "$SCENE/beside/callrouterd"
+same "what callrouterd is asked" "$("$SCENE/beside/callrouterctl" check --plugins-dir /p)" "--plugins-dir /p --check"
 scene_ok "reload, rollback, adopt, check"
 
 ### The terminal
