@@ -202,6 +202,29 @@ Test(snmp_profiles, jrockit_mib_wants_the_columns_and_reads_them)
 	cr_assert_eq(row("ms1", "jvm_heap_free_bytes"), 1000);
 }
 
+Test(snmp_profiles, weblogic_mib_leaves_out_of_another_table_too)
+{
+	const char *more[] = { community_setting, NULL };
+
+	cr_assert_null(try_open("weblogic-mib requests: { heap: { key: { select: "
+				".1.3.6.1.4.1.140.625.302.1.20, after: ':' }, fields: { "
+				"jvm_heap_free_bytes: { select: .1.3.6.1.4.1.140.625.302.1.25 }, "
+				"jvm_heap_size_bytes: ~, jvm_heap_free_ratio: ~ } } }",
+				more));
+	fake = fake_snmp_new(FAKE_NORMAL);
+	target = collector_host_add(host, "domain", fake_snmp_endpoint(fake), true);
+	fake_snmp_text(fake, ".1.3.6.1.4.1.140.625.302.1.20.7", "ServerRuntime:ms1");
+	fake_snmp_number(fake, ".1.3.6.1.4.1.140.625.302.1.25.7", FAKE_GAUGE, 1000);
+	fake_snmp_text(fake, ".1.3.6.1.4.1.140.625.302.1.20.8", "ServerRuntime:ms2");
+	fake_snmp_number(fake, ".1.3.6.1.4.1.140.625.302.1.25.8", FAKE_GAUGE, 2000);
+	fake_snmp_text(fake, ".1.3.6.1.4.1.140.625.360.1.15.3", "ms2");
+	fake_snmp_text(fake, ".1.3.6.1.4.1.140.625.360.1.60.3", "SUSPENDING");
+	expect_good();
+	cr_expect_eq(row("ms1", "jvm_heap_free_bytes"), 1000);
+	cr_expect(isnan(row("ms2", "jvm_heap_free_bytes")));
+	cr_expect_str_eq(collector_host_last(host, target)->absent_row, "ms2");
+}
+
 Test(snmp_profiles, snmp_reads_any_scalar)
 {
 	const char *more[] = { community_setting, NULL };

@@ -210,6 +210,7 @@ static int absorb_values(const struct absorb *absorb, const char *name)
 		row->is_skipped = true;
 		row->left_out_by = 0;
 		(void)snprintf(row->why, sizeof row->why, "%.60s is %.30s", skip->where, sum->text);
+		source_clean(row->why);
 	}
 	for (size_t i = 0; i < parts->n_slots; i++) {
 		if (parts->slot[i].role == SOURCE_ROLE_FIELD)
@@ -259,6 +260,7 @@ static int leave_out(const struct absorb *absorb, const struct source_names *see
 	else
 		(void)snprintf(row->why, sizeof row->why, "it is %.40s, not %.40s (%.60s)",
 			       sum->text, where->equals[0], where->where);
+	source_clean(row->why);
 	return 0;
 }
 
