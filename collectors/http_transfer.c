@@ -309,7 +309,7 @@ static int fill(struct http_page *page, const struct http_settings *settings,
 		const struct source_request *request, const struct cr_target *target,
 		struct http_failure *failure)
 {
-	char *path;
+	char *path = NULL;
 	int rc = 0;
 
 	if (request->body)
