@@ -41,8 +41,7 @@ static int apply_read(struct daemon *daemon, struct config **config, char **text
 {
 	const struct config_plugins plugins = { catalogue_options, &daemon->catalogue,
 						catalogue_accepts, &daemon->options.profiles,
-						catalogue_metrics,
-						catalogue_can_poll };
+						catalogue_metrics, catalogue_can_poll };
 	struct config_report report = { 0 };
 	const int failed = config_read(daemon->options.config_path, &plugins, config, &report);
 

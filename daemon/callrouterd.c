@@ -221,9 +221,9 @@ static int check_config(const struct command_line *line)
 	struct config_report report = { 0 };
 	struct config *config = NULL;
 	struct err err = { 0 };
-	const struct config_plugins plugins = { catalogue_options, &catalogue, catalogue_accepts,
-						&line->options.profiles, catalogue_metrics,
-						catalogue_can_poll };
+	const struct config_plugins plugins = { catalogue_options, &catalogue,
+						catalogue_accepts, &line->options.profiles,
+						catalogue_metrics, catalogue_can_poll };
 	int failed;
 
 	catalogue_open(&catalogue, NULL, line->options.plugins_dir, line->options.n_plugins_dirs,
