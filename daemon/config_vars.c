@@ -32,11 +32,9 @@ static void note_lacking(struct config_reader *reader, const struct config_use *
 {
 	const char *nearest = nearest_variable(first, name);
 	const char *of = first->name != NULL ? first->name : "?";
-	char others[64] = "";
+	char others[64];
 
-	if (n_lacking > 1)
-		(void)snprintf(others, sizeof others, " and %zu other%s", n_lacking - 1,
-			       n_lacking > 2 ? "s" : "");
+	(void)config_others(others, sizeof others, n_lacking - 1);
 	if (nearest != NULL)
 		config_mistake_in(reader, &use->place,
 				  "%s: ${%s} is unknown for server \"%s\"%s; did you mean ${%s}?",

@@ -297,7 +297,7 @@ static void print_title(const struct attempt *attempt)
 		(void)printf("%s", attempt->target.endpoint);
 	if (attempt->target.is_shared)
 		(void)printf(", which answers for %zu server%s", attempt->source->n_servers,
-			     attempt->source->n_servers == 1 ? "" : "s");
+			     text_s(attempt->source->n_servers));
 	else
 		(void)printf(", server %s", attempt->target.name);
 	(void)fputc('\n', stdout);
