@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "errno_words.h"
 #include "snmp_endpoint.h"
 
 /*** The target ***/
@@ -51,7 +52,6 @@ int snmp_place_read(struct snmp_place *place, struct snmp_names *names, const ch
 		    char *text, size_t text_len)
 {
 	struct snmp_endpoint at;
-	const char *words;
 	char fault[192];
 	int code;
 
@@ -68,9 +68,7 @@ int snmp_place_read(struct snmp_place *place, struct snmp_names *names, const ch
 	if (code == 0)
 		return 0;
 	place->port = 0;
-	words = strerrordesc_np(-code);
-	(void)snprintf(text, text_len, "names cannot be resolved: %s",
-		       words != NULL ? words : "unknown error");
+	(void)snprintf(text, text_len, "names cannot be resolved: %s", errno_words(code));
 	return code;
 }
 
