@@ -79,7 +79,7 @@ servers()
 	local vars
 
 	vars=$(grep -oE '\$\{[a-z_]+\}' "$block" | sort -u | grep -vE '\{(host|port|name)\}' |
-		sed -E 's/\$\{(.*)\}/\1: "127.0.0.1:1"/' | paste -sd,)
+		sed -E 's/\$\{(.*)\}/\1: 1161/' | paste -sd,)
 	echo "servers:"
 	echo "  - { name: ms1, address: \"127.0.0.1:7101\", vars: { $vars } }"
 	echo "  - { name: ms2, address: \"127.0.0.1:7102\", vars: { $vars } }"
