@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -63,7 +62,7 @@ int snmp_place_read(struct snmp_place *place, struct snmp_names *names, const ch
 		return code;
 	}
 	place->is_stream = at.is_stream;
-	place->port = (uint16_t)strtol(at.port, NULL, 10);
+	place->port = at.port;
 	code = keep(place, names, at.host, at.family);
 	if (code == 0)
 		return 0;
