@@ -265,15 +265,24 @@ Test(selectors, text_finds_the_group_in_each_line)
 Test(selectors, regular_expressions_that_cost_too_much_are_refused_before_they_are_compiled)
 {
 	static const char too_large[] = "too large once its repetitions are unrolled";
+	static const char in_a_row[] = "a repetition right behind a repetition";
 	static const char *const good[] = { "[0-9]{1,20}", "^([a-z]+|[^]+*{]{2,5})*$",
 					    "a\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+",
-					    "[[:alpha:]+++++++++++++++]x{400}" };
-	static const char *const bad[] = { "a+++++++++++++++++++++++++++++",
-					   "(a{1,255}){1,255}",
-					   "((a{99}){99}){99}",
-					   "(a+b+c+d+){300}",
-					   "a{5000}",
-					   "(x|[]]{1,200}{9}){1,}" };
+					    "[[:alpha:]+++++++++++++++]x{400}", "(a*)*|b?c*\\**" };
+	static const struct {
+		const char *text, *why;
+	} bad[] = {
+		{ "(a{1,255}){1,255}", too_large },
+		{ "((a{99}){99}){99}", too_large },
+		{ "(a+b+c+d+){300}", too_large },
+		{ "a{5000}", too_large },
+		{ "(x|[]]{1,200}){9}", too_large },
+		{ "a++++++++++++", in_a_row },
+		{ "h**", in_a_row },
+		{ "used=.*?,", in_a_row },
+		{ "(a)*{2}", in_a_row },
+		{ "([ab]{1,2}{9}|c)", in_a_row },
+	};
 	char json[256], deep[80] = "";
 	const struct refusal nested = { deep, "column 1: more than 31 groups inside each other" };
 
@@ -286,15 +295,16 @@ Test(selectors, regular_expressions_that_cost_too_much_are_refused_before_they_a
 		source_kind_text.release(selector);
 	}
 	for (size_t i = 0; i < COUNT(bad); i++) {
+		const char *text = bad[i].text;
 		struct source_selector_fault fault;
 		void *selector;
 
-		cr_expect_eq(source_kind_text.compile(bad[i], &selector, &fault), -EINVAL, "%s",
-			     bad[i]);
-		cr_expect(strstr(fault.text, too_large) != NULL, "%s: %s", bad[i], fault.text);
-		snprintf(json, sizeof json, "n{l=~\"%s\"}", bad[i]);
+		cr_expect_eq(source_kind_text.compile(text, &selector, &fault), -EINVAL, "%s",
+			     text);
+		cr_expect(strstr(fault.text, bad[i].why) != NULL, "%s: %s", text, fault.text);
+		snprintf(json, sizeof json, "n{l=~\"%s\"}", text);
 		cr_expect_eq(source_kind_prometheus.compile(json, &selector, &fault), -EINVAL);
-		cr_expect(strstr(fault.text, too_large) != NULL, "%s: %s", json, fault.text);
+		cr_expect(strstr(fault.text, bad[i].why) != NULL, "%s: %s", json, fault.text);
 		cr_expect_eq(fault.column, 6);
 	}
 	memset(deep, '(', 40);

@@ -31,6 +31,7 @@ struct source_regex {
 /** What a group, or the whole, comes to once it is unrolled. */
 struct level {
 	size_t total, last; /* last: what a repetition would repeat */
+	bool is_repeated;   /* it has been */
 };
 
 /* From "[" to its "]", or to the end: "]" as the first letter, and "[:alpha:]", end nothing. */
@@ -77,14 +78,23 @@ static void add(struct level *level, size_t size)
 {
 	level->total += size;
 	level->last = size;
+	level->is_repeated = false;
 }
 
-static void repeat(struct level *level, size_t times)
+/* Returns what is wrong, or NULL. POSIX leaves open what "**" means, and a hundred of them are dear
+ * to compile. */
+static const char *repeat(struct level *level, size_t times)
 {
 	const size_t grown = level->last * times + 1;
 
+	if (level->is_repeated)
+		return "a repetition right behind a repetition, like \"**\" or \".*?\": take one "
+		       "of "
+		       "them (there are no lazy ones)";
 	level->total += grown - level->last;
 	level->last = grown;
+	level->is_repeated = true;
+	return NULL;
 }
 
 /* Returns what is wrong, or NULL. */
@@ -94,24 +104,25 @@ static const char *judge(const char *text)
 		"too large once its repetitions are unrolled (those of repetitions count by their "
 		"product): make it simpler";
 	struct level level[DEPTH_MAX] = { 0 };
+	const char *wrong = NULL;
 	size_t depth = 0;
 
-	for (const char *at = text; *at != '\0'; at += *at != '\0') {
+	for (const char *at = text; *at != '\0' && wrong == NULL; at += *at != '\0') {
 		if (*at == '(' && ++depth == DEPTH_MAX)
 			return "more than 31 groups inside each other";
 		if (*at == '(') {
-			level[depth] = (struct level){ 0, 0 };
+			level[depth] = (struct level){ 0, 0, false };
 		} else if (*at == ')') {
 			if (depth == 0)
 				return "a \")\" without its \"(\"";
 			depth--;
 			add(&level[depth], level[depth + 1].total + 1);
 		} else if (*at == '*' || *at == '?') {
-			repeat(&level[depth], 1);
+			wrong = repeat(&level[depth], 1);
 		} else if (*at == '+') {
-			repeat(&level[depth], 2);
+			wrong = repeat(&level[depth], 2);
 		} else if (*at == '{') {
-			repeat(&level[depth], take_count(&at));
+			wrong = repeat(&level[depth], take_count(&at));
 		} else {
 			if (*at == '\\' && at[1] >= '1' && at[1] <= '9')
 				return "back references (\\1) are not taken";
@@ -121,10 +132,10 @@ static const char *judge(const char *text)
 				at = skip_bracket(at);
 			add(&level[depth], 1);
 		}
-		if (level[depth].total > SIZE_MOST)
-			return too_large;
+		if (wrong == NULL && level[depth].total > SIZE_MOST)
+			wrong = too_large;
 	}
-	return NULL;
+	return wrong;
 }
 
 /*** Compiling ***/
