@@ -2,7 +2,6 @@
  * servers have them, and their values for one of them. */
 #include "config_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

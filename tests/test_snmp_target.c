@@ -1,7 +1,6 @@
 /* test_snmp_target.c - which targets the collector "snmp" can poll; its check() and its polls read
  * them by the same code. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
