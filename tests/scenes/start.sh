@@ -14,10 +14,18 @@ services:
   - { name: shop, router: heap_free }
 X
 
+# heeds_hup PID: it is no shell any more, and has got as far as to block or catch SIGHUP.
+heeds_hup()
+{
+	[ "$(readlink "/proc/$1/exe")" = "$(realpath "$DAEMON")" ] &&
+		grep -qE '^Sig(Blk|Cgt):.*[13579bdf]$' "/proc/$1/status"
+}
+
 applied=0
 for delay in 0.01 0.02 0.03 0.05; do
 	scene_spawn callrouterd "$DAEMON" -c "$CONFIG" --run-dir "$SCENE/run" --state-dir "$SCENE/state" \
 		--plugins-dir "$SCENE/plugins.d"
+	scene_wait 10 'heeds_hup "$(scene_pid callrouterd)"'
 	sleep "$delay" # a moment of the start, not a proof
 	kill -HUP "$(scene_pid callrouterd)"
 	scene_wait 10 'ctl status --json | jq -e ".services[0].ranking | length > 0"'
