@@ -10,6 +10,7 @@
 #include <sys/queue.h>
 #include <time.h>
 
+#include "errno_words.h"
 #include "http_loop.h"
 #include "http_transfer.h"
 
@@ -438,7 +439,7 @@ static int http_open(const struct cr_open *in, void **self)
 	rc = http_loop_open(&web->loop);
 	if (rc < 0) {
 		(void)snprintf(in->err, in->err_len, "no descriptor to watch sockets with: %s",
-			       strerrordesc_np(-rc));
+			       errno_words(rc));
 		goto close_web;
 	}
 	find_metrics(web, in->host);

@@ -8,6 +8,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "errno_words.h"
+
 enum {
 	SOURCE,
 	USER,
@@ -74,7 +76,7 @@ static int check_readable(const char *option, const char *path, char *err, size_
 {
 	if (!*path || access(path, R_OK) == 0)
 		return 0;
-	return fail(err, err_len, -errno, "%s %s: %s", option, path, strerrordesc_np(errno));
+	return fail(err, err_len, -errno, "%s %s: %s", option, path, errno_words(errno));
 }
 
 static int check_auth(const struct http_settings *settings, const union cr_value *option, char *err,

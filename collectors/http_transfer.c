@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "errno_words.h"
+
 enum {
 	HEADERS_MAX = 64 * 1024,
 	SPARES_MAX = 64,
@@ -379,7 +381,7 @@ static int judge_connect(const struct http_transfer *transfer, struct http_failu
 	curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_errno);
 	return http_failure_set(failure, CR_CONNECT, "cannot connect to %.100s: %s",
 				transfer->page->endpoint,
-				os_errno ? strerrordesc_np((int)os_errno) : transfer->error);
+				os_errno ? errno_words((int)os_errno) : transfer->error);
 }
 
 static int judge_too_big(const struct http_transfer *transfer, struct http_failure *failure)

@@ -4,11 +4,12 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "port.h"
 
 enum { TARGET_MAX = 2047, HOST_MAX = 253 /* of a name in the DNS */ };
 
@@ -97,20 +98,13 @@ static int find_authority(const char *rest, size_t len, struct authority *at,
 
 static int judge_authority(const struct authority *at, struct http_failure *failure)
 {
-	char port[6] = "";
-
 	if (at->host_len == 0)
 		return http_failure_set(failure, CR_CONNECT,
 					"it has no host; write http://HOST:PORT");
 	if (at->host_len > HOST_MAX)
 		return http_failure_set(failure, CR_CONNECT,
 					"its host is longer than %d letters; shorten it", HOST_MAX);
-	if (at->port == NULL)
-		return 0;
-	if (at->port_len < sizeof port)
-		memcpy(port, at->port, at->port_len);
-	if (*port == '\0' || port[strspn(port, "0123456789")] != '\0' ||
-	    strtol(port, NULL, 10) < 1 || strtol(port, NULL, 10) > UINT16_MAX)
+	if (at->port != NULL && port_read(at->port, at->port_len) == 0)
 		return http_failure_set(failure, CR_CONNECT,
 					"\"%.*s\" is no port; ports are 1 to 65535",
 					at->port_len < 32 ? (int)at->port_len : 32, at->port);

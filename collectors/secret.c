@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "errno_words.h"
+
 #define OTHERS 007 /* permissions of everybody else */
 
 /** What is read, with who wants to know what is wrong with it. */
@@ -33,13 +35,6 @@ static int refuse(const struct reading *reading, int code, const char *fmt, ...)
 	(void)vsnprintf(reading->err + len, reading->err_len - (size_t)len, fmt, args);
 	va_end(args);
 	return code;
-}
-
-static const char *words(int code)
-{
-	const char *text = strerrordesc_np(code);
-
-	return text != NULL ? text : "unknown error";
 }
 
 static int judge_file(const struct reading *reading, int fd)
@@ -72,7 +67,7 @@ static int open_file(const struct reading *reading)
 	const int code = fd < 0 ? -errno : judge_file(reading, fd);
 
 	if (fd < 0)
-		return refuse(reading, code, "cannot be opened: %s; %s", words(-code),
+		return refuse(reading, code, "cannot be opened: %s; %s", errno_words(code),
 			      code == -EACCES ? "let the daemon's user read it"
 					      : "create it, with mode 640, or correct the path");
 	if (code == 0)
@@ -165,7 +160,7 @@ int secret_read(struct secret *secret, const char *option, const char *path, cha
 	close(fd);
 	if (len < 0)
 		code = refuse(&reading, (int)len, "cannot be read: %s; put it elsewhere",
-			      words((int)-len));
+			      errno_words((int)len));
 	else
 		code = take_line(secret, &reading, buf, (size_t)len);
 	explicit_bzero(buf, sizeof buf);

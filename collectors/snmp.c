@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "errno_words.h"
 #include "snmp_agent.h"
 #include "snmp_endpoint.h"
 #include "snmp_peers.h"
@@ -92,7 +93,7 @@ static int configure(struct snmp *snmp, const struct cr_open *in)
 	}
 	snmp->shared.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (snmp->shared.epoll < 0)
-		return snmp_config_refuse(in, -errno, "epoll: %s", snmp_config_words(errno));
+		return snmp_config_refuse(in, -errno, "epoll: %s", errno_words(errno));
 	snmp->shared.names.epoll = snmp->shared.epoll;
 	return 0;
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "errno_words.h"
+
 #define SILENT_MAX 3   /* polls without an answer; then version 3 asks who is there */
 #define POLLS_KEPT 128 /* idle ones */
 #define USERS_KEPT 4   /* of version 3, between polls; times max_inflight */
@@ -117,7 +119,6 @@ static bool move(struct snmp_agent *agent, int64_t now_ns)
 /* The way to the agent is broken: a new poll makes a new one. */
 static enum snmp_verdict broken(struct snmp_agent *agent, int code, int64_t now_ns)
 {
-	const char *words = strerrordesc_np(-code);
 	const char *endpoint;
 	char shown[64];
 
@@ -136,7 +137,7 @@ static enum snmp_verdict broken(struct snmp_agent *agent, int code, int64_t now_
 		return snmp_poll_fail(agent->poll, CR_CONNECT, "%s%s closed the connection",
 				      endpoint, shown);
 	return snmp_poll_fail(agent->poll, CR_CONNECT, "%s%s: %s", endpoint, shown,
-			      words != NULL ? words : "cannot be reached");
+			      errno_words(code));
 }
 
 static int open_socket(struct snmp_agent *agent)

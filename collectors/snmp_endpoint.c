@@ -4,11 +4,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#include "port.h"
 
 #define DIGITS "0123456789"
 #define WORD   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" DIGITS ".-_"
@@ -67,7 +67,7 @@ static const char *read_transport(const struct reading *reading, const char *at)
 {
 	struct snmp_endpoint *endpoint = reading->endpoint;
 
-	*endpoint = (struct snmp_endpoint){ .family = AF_UNSPEC, .port = "161" };
+	*endpoint = (struct snmp_endpoint){ .family = AF_UNSPEC, .port = 161 };
 	for (size_t i = 0; i < sizeof transports / sizeof *transports; i++) {
 		const struct transport *t = &transports[i];
 		const size_t len = strlen(t->prefix);
@@ -81,15 +81,11 @@ static const char *read_transport(const struct reading *reading, const char *at)
 	return at;
 }
 
-/* getaddrinfo() takes 70000 for 4464. */
 static int read_port(const struct reading *reading, const char *port)
 {
-	const size_t len = strspn(port, DIGITS);
-
-	if (len == 0 || len > 5 || port[len] != '\0' || strtol(port, NULL, 10) < 1 ||
-	    strtol(port, NULL, 10) > UINT16_MAX)
+	reading->endpoint->port = port_read(port, strlen(port));
+	if (reading->endpoint->port == 0)
 		return refuse(reading, "\"%.32s\" is no port; ports are 1 to 65535", port);
-	memcpy(reading->endpoint->port, port, len + 1);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define SNMP_ENDPOINT_FORMS "udp:HOST:PORT, tcp:HOST:PORT or udp6:[ADDRESS]:PORT"
 #define SNMP_HOST_LEN       256 /* with the NUL */
@@ -14,7 +15,7 @@ struct snmp_endpoint {
 	bool is_stream;           /* TCP */
 	int family;               /* AF_UNSPEC or AF_INET6 */
 	char host[SNMP_HOST_LEN]; /* a name, an IPv4 address, or an IPv6 address (no brackets) */
-	char port[6];             /* 1 to 65535; 161 if it is not given */
+	uint16_t port;            /* 161 if it is not given */
 };
 
 /**

@@ -148,7 +148,6 @@ static int ignore(int op, netsnmp_session *session, int id, netsnmp_pdu *pdu, vo
 static int look_at_context(netsnmp_session *session, netsnmp_pdu *pdu, int failed)
 {
 	struct snmp_link *link = session->callback_magic;
-
 	const char *context = pdu->contextNameLen > 0 ? pdu->contextName : "";
 
 	if (failed != 0 || pdu->version != SNMP_VERSION_3 || pdu->command != SNMP_MSG_RESPONSE ||

@@ -88,9 +88,9 @@ long snmp_link_send(struct snmp_link *link, netsnmp_pdu *pdu, int64_t timeout_ns
 
 /**
  * Take one message that has arrived; calls the callback of the request that it answers, and sets
- * has_report and has_context. fds: scratch space. Returns 0, -EBADMSG (no such SNMP, or
- * another community), -EAGAIN (nothing there), or
- * the socket's error; -ECONNRESET: the connection has ended, and the link is to be closed. [own]
+ * has_report and has_context. fds: scratch space. Returns 0, -EBADMSG (no such SNMP, or another
+ * community), -EAGAIN (nothing there), or the socket's error; -ECONNRESET: the connection has
+ * ended, and the link is to be closed. [own]
  */
 int snmp_link_read(struct snmp_link *link, netsnmp_large_fd_set *fds);
 

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "errno_words.h"
 #include "snmp_endpoint.h"
 
 /*** The target ***/
@@ -51,7 +51,6 @@ int snmp_place_read(struct snmp_place *place, struct snmp_names *names, const ch
 		    char *text, size_t text_len)
 {
 	struct snmp_endpoint at;
-	const char *words;
 	char fault[192];
 	int code;
 
@@ -63,14 +62,12 @@ int snmp_place_read(struct snmp_place *place, struct snmp_names *names, const ch
 		return code;
 	}
 	place->is_stream = at.is_stream;
-	place->port = (uint16_t)strtol(at.port, NULL, 10);
+	place->port = at.port;
 	code = keep(place, names, at.host, at.family);
 	if (code == 0)
 		return 0;
 	place->port = 0;
-	words = strerrordesc_np(-code);
-	(void)snprintf(text, text_len, "names cannot be resolved: %s",
-		       words != NULL ? words : "unknown error");
+	(void)snprintf(text, text_len, "names cannot be resolved: %s", errno_words(code));
 	return code;
 }
 

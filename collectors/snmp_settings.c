@@ -136,13 +136,6 @@ int snmp_config_refuse(const struct cr_open *in, int code, const char *fmt, ...)
 	return code;
 }
 
-const char *snmp_config_words(int code)
-{
-	const char *text = strerrordesc_np(code);
-
-	return text != NULL ? text : "unknown error";
-}
-
 /*** Secrets ***/
 
 static int read_secret(struct secret *secret, int option, const struct cr_open *in)

@@ -30,7 +30,4 @@ void snmp_config_fini(struct snmp_config *config);
 /** Write a line for the operator; returns code. [own] */
 int snmp_config_refuse(const struct cr_open *in, int code, const char *fmt, ...) CR_PRINTF(3, 4);
 
-/** The system's words for an errno value. [any] */
-const char *snmp_config_words(int code);
-
 #endif

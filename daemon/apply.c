@@ -41,8 +41,7 @@ static int apply_read(struct daemon *daemon, struct config **config, char **text
 {
 	const struct config_plugins plugins = { catalogue_options, &daemon->catalogue,
 						catalogue_accepts, &daemon->options.profiles,
-						catalogue_metrics,
-						catalogue_can_poll };
+						catalogue_metrics, catalogue_can_poll };
 	struct config_report report = { 0 };
 	const int failed = config_read(daemon->options.config_path, &plugins, config, &report);
 
@@ -50,7 +49,7 @@ static int apply_read(struct daemon *daemon, struct config **config, char **text
 	if (failed == 0)
 		return 0;
 	err_set(err, failed, "%s: %zu mistake%s, the configuration is not applied",
-		daemon->options.config_path, report.n, report.n == 1 ? "" : "s");
+		daemon->options.config_path, report.n, text_s(report.n));
 	if (report.text != NULL && (text == NULL || daemon->config != NULL))
 		apply_log_report(report.text);
 	if (text != NULL)

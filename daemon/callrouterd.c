@@ -229,17 +229,18 @@ static int check_config(const struct command_line *line)
 	catalogue_open(&catalogue, NULL, line->options.plugins_dir, line->options.n_plugins_dirs,
 		       &err);
 	failed = config_read(line->options.config_path, &plugins, &config, &report);
-	if (failed == 0 && line->probe.source != NULL)
+	if (failed == 0 && line->probe.source != NULL) {
 		failed = probe(config, &catalogue, &line->probe);
-	else if (failed == 0) {
+	} else if (failed == 0) {
 		show_warnings(config);
 		(void)printf("%s: good: %zu server%s, %zu collector%s, %zu service%s\n",
 			     line->options.config_path, config->n_servers,
 			     text_s(config->n_servers), config->n_sources,
 			     text_s(config->n_sources), config->n_services,
 			     text_s(config->n_services));
-	} else if (report.text != NULL)
+	} else if (report.text != NULL) {
 		(void)fputs(report.text, stderr);
+	}
 	free(report.text);
 	config_free(config);
 	catalogue_close(&catalogue);

@@ -229,6 +229,9 @@ struct cr_var *config_vars_copy(const struct cr_var *from, size_t n);
 const struct config_pair *config_own_target(const struct config_server *server,
 					    const struct config_source *source);
 
+/** Is it one of those for whom the source's one target answers? [any] */
+bool config_is_covered(const struct config_server *server, const struct config_source *source);
+
 /** Options of a choice as packed text for plugin_instance_open(); malloc'd. [any] */
 char *config_pack(const struct config_pair *options, size_t n);
 

@@ -71,6 +71,11 @@ const struct config_pair *config_own_target(const struct config_server *server,
 	return NULL;
 }
 
+bool config_is_covered(const struct config_server *server, const struct config_source *source)
+{
+	return !config_asks_each(source) && config_own_target(server, source) == NULL;
+}
+
 /* Writes the text to out, if there is one. Returns its length, or < 0. */
 static ssize_t expand(const char *target, const struct config_server *server, char *out)
 {

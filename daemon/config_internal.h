@@ -85,6 +85,10 @@ void config_mistake_at(struct config_reader *reader, size_t line, size_t column,
 void config_mistake(struct config_reader *reader, const yaml_node_t *at, const char *fmt, ...)
 	CR_PRINTF(3, 4);
 
+/** " and 3 others", to stand behind the first of several servers; "" if n is 0. Returns buf. [any]
+ */
+const char *config_others(char *buf, size_t len, size_t n);
+
 /** Note a mistake in a profile, or in the configuration. file: copied. [main] */
 void config_mistake_in(struct config_reader *reader, const struct config_place *place,
 		       const char *fmt, ...) CR_PRINTF(3, 4);
@@ -184,7 +188,8 @@ struct config_options {
 	const char *const *own_keys;
 	bool is_faulty; /* mistakes have been told: the plugin is not asked */
 };
-/* Returns whether the plugin has accepted them. */
+
+/** Judge the options of one plugin. Returns whether the plugin has accepted them. [main] */
 bool config_options_check(struct config_reader *reader, const struct config_options *options);
 
 /*** config_profile.c ***/

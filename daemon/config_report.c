@@ -104,6 +104,14 @@ void config_mistake_in(struct config_reader *reader, const struct config_place *
 	va_end(args);
 }
 
+const char *config_others(char *buf, size_t len, size_t n)
+{
+	buf[0] = '\0';
+	if (n > 0)
+		(void)snprintf(buf, len, " and %zu other%s", n, text_s(n));
+	return buf;
+}
+
 static int compare_numbers(size_t a, size_t b)
 {
 	return (a > b) - (a < b);

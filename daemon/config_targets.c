@@ -2,7 +2,6 @@
  * polled. */
 #include "config_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,10 +134,9 @@ static void tell_own(const struct aims *aims, const struct aim *aim)
 static void tell_source(const struct aims *aims, const struct aim *first, size_t n)
 {
 	const yaml_node_t *at = aims->reader->source_nodes[first->source].target;
-	char others[64] = "";
+	char others[64];
 
-	if (n > 1)
-		(void)snprintf(others, sizeof others, " and %zu other%s", n - 1, n > 2 ? "s" : "");
+	(void)config_others(others, sizeof others, n - 1);
 	if (first->server == NULL)
 		config_mistake(aims->reader, at, "target cannot be polled: %s", first->fault);
 	else

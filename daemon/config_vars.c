@@ -2,7 +2,6 @@
  * servers have them, and their values for one of them. */
 #include "config_internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,11 +31,9 @@ static void note_lacking(struct config_reader *reader, const struct config_use *
 {
 	const char *nearest = nearest_variable(first, name);
 	const char *of = first->name != NULL ? first->name : "?";
-	char others[64] = "";
+	char others[64];
 
-	if (n_lacking > 1)
-		(void)snprintf(others, sizeof others, " and %zu other%s", n_lacking - 1,
-			       n_lacking > 2 ? "s" : "");
+	(void)config_others(others, sizeof others, n_lacking - 1);
 	if (nearest != NULL)
 		config_mistake_in(reader, &use->place,
 				  "%s: ${%s} is unknown for server \"%s\"%s; did you mean ${%s}?",

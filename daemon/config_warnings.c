@@ -120,17 +120,15 @@ static void warn_of_pair(struct config_reader *reader, const struct config_sourc
 	const struct config_place place = { .line = (size_t)b->line, .column = (size_t)b->column };
 	const struct config_source *measured_by = b;
 	struct names figures = { .n = 0 };
-	char more[32] = "";
+	char more[64];
 
 	list_common(a, b, &figures, &measured_by);
-	if (n_servers > 1)
-		(void)snprintf(more, sizeof more, " and %zu other%s", n_servers - 1,
-			       n_servers > 2 ? "s" : "");
 	warn(reader, "two_sources", CONFIG_NO_SERVICE, &place,
 	     "collectors %s and %s both give %s of %s%s: the newer value wins, so what is known "
 	     "goes back and forth between the two; let them poll different servers (servers:), or "
 	     "leave figures out, like fields: { %s: ~ } in %s",
-	     a->name, b->name, figures.text, server, more, figures.first, measured_by->name);
+	     a->name, b->name, figures.text, server,
+	     config_others(more, sizeof more, n_servers - 1), figures.first, measured_by->name);
 }
 
 static bool have_common_figures(const struct config_source *a, const struct config_source *b)
@@ -309,9 +307,9 @@ static void warn_of_mixing(struct config_reader *reader, const struct mixing *mi
 		const char *profile = ways->source[k]->profile;
 
 		(void)snprintf(text, sizeof text, "%zu server%s by collector %s%s%s%s",
-			       ways->count[k], ways->count[k] == 1 ? "" : "s",
-			       ways->source[k]->name, profile != NULL ? " (" : "",
-			       profile != NULL ? profile : "", profile != NULL ? ")" : "");
+			       ways->count[k], text_s(ways->count[k]), ways->source[k]->name,
+			       profile != NULL ? " (" : "", profile != NULL ? profile : "",
+			       profile != NULL ? ")" : "");
 		add_name(&sources, text);
 	}
 	if (ways->n_others > 0) {

@@ -228,13 +228,12 @@ static int read_options(struct source *source, struct err *err)
 static int add_configured(struct source *source, const struct config *config,
 			  const struct config_source *from, struct err *err)
 {
-	const bool asks_each = config_asks_each(from);
 	bool needs_shared = false;
 
 	for (size_t i = 0; i < from->n_servers; i++) {
 		const struct config_server *server = config->servers + from->servers[i];
 		const struct config_pair *own = config_own_target(server, from);
-		const bool is_covered = own == NULL && !asks_each;
+		const bool is_covered = config_is_covered(server, from);
 		struct aim aim = { .name = server->name };
 
 		if (server->is_admin)

@@ -69,7 +69,7 @@ static int take_target(struct attempt *attempt, const struct config_server *serv
 	const struct config_pair *own = config_own_target(server, source);
 	struct probe_target *target = &attempt->target;
 
-	target->is_shared = own == NULL && !config_asks_each(source);
+	target->is_shared = config_is_covered(server, source);
 	target->name = target->is_shared ? source->name : server->name;
 	target->endpoint =
 		target->is_shared
@@ -88,10 +88,9 @@ static int find_target(struct attempt *attempt)
 
 	for (size_t i = 0; i < source->n_servers; i++) {
 		const struct config_server *server = &servers[source->servers[i]];
-		const bool is_covered =
-			config_own_target(server, source) == NULL && !config_asks_each(source);
 
-		if (name != NULL ? strcmp(server->name, name) == 0 : chosen == NULL || is_covered)
+		if (name != NULL ? strcmp(server->name, name) == 0
+				 : chosen == NULL || config_is_covered(server, source))
 			chosen = server;
 	}
 	if (chosen == NULL)
@@ -315,7 +314,7 @@ static void print_title(const struct attempt *attempt)
 		(void)printf("%s", attempt->target.endpoint);
 	if (attempt->target.is_shared)
 		(void)printf(", which answers for %zu server%s", attempt->source->n_servers,
-			     attempt->source->n_servers == 1 ? "" : "s");
+			     text_s(attempt->source->n_servers));
 	else
 		(void)printf(", server %s", attempt->target.name);
 	(void)fputc('\n', stdout);

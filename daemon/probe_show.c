@@ -201,7 +201,7 @@ static void print_absent(const struct probe_page *page, const struct source_samp
 	for (size_t i = 0; page->target->is_shared && i < source->n_servers; i++) {
 		const struct config_server *server = &page->config->servers[source->servers[i]];
 
-		if (config_own_target(server, source) != NULL || has_row(sample, server->name))
+		if (!config_is_covered(server, source) || has_row(sample, server->name))
 			continue;
 		if (n++ < NAMES_SHOWN)
 			(void)fprintf(page->out, "%s%s", n == 1 ? "\nno row of " : ", ",

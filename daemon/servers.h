@@ -49,8 +49,8 @@ struct servers_entry {
 	unsigned contradictions; /* DERIVE_ bits of figures that cannot be true together */
 	uint64_t rejected[SERVERS_REJECTS];
 	uint64_t polls, failures; /* of all sources */
-	char error[160]; /* of the source that has failed for longest, "source: why: text"; else ""
-			  */
+	/* Of the source that has failed for longest, "source: why: text"; "": none fails. */
+	char error[160];
 	int64_t good_ns; /* when a poll was last good; 0: never */
 };
 
@@ -78,8 +78,8 @@ int servers_fd(const struct servers *servers);
 void servers_clear(struct servers *servers);
 
 /** Index of a metric by name, made if new (those of the heap are always there, those of the threads
- * once one of them is asked for: derive.h); -ENOSPC past
- * SERVERS_METRICS_MAX, -EINVAL for a bad name, -ENOMEM. [any] */
+ * once one of them is asked for: derive.h); -ENOSPC past SERVERS_METRICS_MAX, -EINVAL for a bad
+ * name, -ENOMEM. [any] */
 int servers_metric(struct servers *servers, const char *name);
 size_t servers_metric_count(struct servers *servers);
 const char *servers_metric_name(struct servers *servers,

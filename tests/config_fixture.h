@@ -47,6 +47,10 @@ static const struct cr_option sorted_table[] = {
 	{ "ties", CR_TEXT, NULL, 0, 0, NULL, "what to do with equal ones" },
 	{ 0 },
 };
+static const struct cr_option source_table[] = {
+	{ "source", CR_TEXT, NULL, 0, 0, NULL, "made of profile" },
+	{ 0 },
+};
 
 static inline int find_options(void *arg, bool want_router, const char *plugin,
 			       const struct cr_option **table, struct err *err)
@@ -56,9 +60,9 @@ static inline int find_options(void *arg, bool want_router, const char *plugin,
 		const char *name;
 		const struct cr_option *table;
 	} plugins[] = {
-		{ false, "snmp", snmp_table },    { false, "http", NULL },
-		{ true, "round_robin", NULL },    { true, "heap_free", NULL },
-		{ true, "sorted", sorted_table },
+		{ false, "snmp", snmp_table },  { false, "http", NULL },
+		{ false, "web", source_table }, { true, "round_robin", NULL },
+		{ true, "heap_free", NULL },    { true, "sorted", sorted_table },
 	};
 
 	cr_assert_str_eq(arg, "arg");

@@ -1,6 +1,6 @@
 /*
  * poller_fake.h - a collector inside the test: what a target does is the first word of its
- *endpoint.
+ * endpoint.
  *
  *	good:       a value and done, at once          silent:   never ends
  *	fail:       fails at once                      slow:     ends after fake.slow_ns

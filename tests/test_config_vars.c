@@ -4,23 +4,9 @@
 
 #include "config_fixture.h"
 
-static const struct cr_option web_table[] = {
-	{ "source", CR_TEXT, NULL, 0, 0, NULL, "made of profile" },
-	{ 0 },
-};
-
-static int find_web(void *arg, bool want_router, const char *plugin, const struct cr_option **table,
-		    struct err *err)
-{
-	if (want_router || strcmp(plugin, "web") != 0)
-		return find_options(arg, want_router, plugin, table, err);
-	*table = web_table;
-	return 0;
-}
-
 static struct profiles profiles;
 
-static const struct config_plugins with = { .options = find_web,
+static const struct config_plugins with = { .options = find_options,
 					    .arg = plugins_arg,
 					    .profiles = &profiles };
 

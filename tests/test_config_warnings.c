@@ -4,20 +4,6 @@
 
 #include "config_fixture.h"
 
-static const struct cr_option web_table[] = {
-	{ "source", CR_TEXT, NULL, 0, 0, NULL, "made of profile" },
-	{ 0 },
-};
-
-static int find_web(void *arg, bool want_router, const char *plugin, const struct cr_option **table,
-		    struct err *err)
-{
-	if (want_router || strcmp(plugin, "web") != 0)
-		return find_options(arg, want_router, plugin, table, err);
-	*table = web_table;
-	return 0;
-}
-
 static int find_metrics(void *arg, const char *router, const char *const **needs,
 			const char *const **wants)
 {
@@ -33,7 +19,7 @@ static int find_metrics(void *arg, const char *router, const char *const **needs
 
 static struct profiles profiles;
 static struct config_plugins with = {
-	.options = find_web, .arg = plugins_arg, .profiles = &profiles, .metrics = find_metrics
+	.options = find_options, .arg = plugins_arg, .profiles = &profiles, .metrics = find_metrics
 };
 static struct config *config;
 

@@ -315,3 +315,33 @@ Test(poller_change, moves_a_source_to_another_plugin)
 	expect_alive("s0");
 	scene_free(scene);
 }
+
+/* It knows neither check() nor the variables of targets: both stand where its structures end. */
+Test(poller_change, polls_with_a_collector_that_was_made_for_abi_1_2)
+{
+	struct scene *scene = scene_new(2);
+	struct config_pair named = { .name = (char[]){ "host" } };
+	struct servers_rejected rejected;
+	struct plugin *plugin;
+	struct err err = { 0 };
+
+	cr_assert_eq(
+		plugin_open(TEST_PLUGINS_DIR "/made_for_1_2.so", "made_for_1_2", &plugin, &err), 0,
+		"%s", err.text);
+	cr_expect_eq(plugin->collector.abi, 0x10002u);
+	cr_expect_null(plugin->collector.check);
+	scene_source(scene, "old", "made_for_1_2", "any", 20 * CLOCK_MS, 10 * CLOCK_MS);
+	scene->source[0].variables = &named;
+	scene->source[0].n_variables = 1;
+	scene->loaded[0] = plugin;
+	apply(scene);
+	SCENE_UNTIL(scene_value(scene, 0, "jvm_heap_used_bytes") > 3 &&
+		    scene_value(scene, 1, "jvm_heap_used_bytes") > 3);
+	cr_expect_gt(scene_value(scene, 0, "jvm_heap_used_bytes"), 3, "what a target keeps");
+	cr_expect_gt(scene_value(scene, 1, "jvm_heap_used_bytes"), 3);
+	cr_expect(servers_get_rejected(scene->servers, 0, 0, &rejected));
+	cr_expect_str_eq(rejected.text, "jvm_heap_size_bytes: negative: size is -1");
+	cr_expect_eq(poller_replace(scene->poller, plugin, &err), 0, "%s", err.text);
+	scene_free(scene);
+	plugin_close(plugin);
+}

@@ -142,8 +142,8 @@ Test(ranker_targets, are_all_good_for_a_plugin_of_an_older_abi)
 {
 	static const char *const targets[] = { "x" };
 
-	load.path = TEST_PLUGINS_DIR "/judges_1_2.so";
-	load.plugin = "judges_1_2";
+	load.path = TEST_PLUGINS_DIR "/made_for_1_2.so";
+	load.plugin = "made_for_1_2";
 	cr_expect_eq(check(NULL, targets, 1), 0, "%s", err.text);
 	cr_expect_eq(refused.n, 0u);
 }

@@ -229,28 +229,6 @@ Test(servers, knows_a_metric_by_its_name_once)
 	servers_free(servers);
 }
 
-Test(servers, has_the_figures_of_threads_once_one_of_them_is_asked_for)
-{
-	struct servers *servers = make(NULL);
-	const size_t before = servers_metric_count(servers);
-	const int max = servers_metric(servers, "max_threads");
-	const int busy = servers_metric(servers, "busy_threads");
-	const size_t ratio = (size_t)servers_metric(servers, "busy_threads_ratio");
-
-	cr_expect_eq(servers_metric_count(servers), before + 3);
-	servers_put(servers, "ms1", busy, 50, 20);
-	cr_expect(isnan(entry_of(servers, "ms1").value[ratio]));
-	servers_put(servers, "ms1", max, 200, 10);
-	cr_expect_eq(entry_of(servers, "ms1").value[ratio], 0.25);
-	cr_expect_eq(entry_of(servers, "ms1").taken_ns[ratio], 10);
-	cr_expect_str_eq(entry_of(servers, "ms1").how[ratio], "busy threads / max threads");
-	cr_expect_null(entry_of(servers, "ms1").how[max]);
-	servers_put(servers, "ms1", (int)ratio, 0.3, 20);
-	cr_expect_eq(entry_of(servers, "ms1").value[ratio], 0.3, "it is measured, and newer");
-	cr_expect_null(entry_of(servers, "ms1").how[ratio]);
-	servers_free(servers);
-}
-
 Test(servers, refuses_bad_and_too_many_metric_names)
 {
 	static const char *const bad[] = {

@@ -1,4 +1,5 @@
-/* test_servers_put.c - values that are not believed, and how values age. */
+/* test_servers_put.c - values that are not believed, what follows from those of threads, and how
+ * values age. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -229,5 +230,27 @@ Test(servers_put, forgets_after_a_reload_what_a_source_said_that_polls_the_serve
 	servers_polled(servers, "wls", "ms1", "wls: late");
 	cr_assert_eq(servers_configure(servers, &config, &err), 0);
 	cr_expect_str_eq(failing(servers), "wls: late");
+	servers_free(servers);
+}
+
+Test(servers_put, has_the_figures_of_threads_once_one_of_them_is_asked_for)
+{
+	struct servers *servers = make(NULL);
+	const size_t before = servers_metric_count(servers);
+	const int max = servers_metric(servers, "max_threads");
+	const int busy = servers_metric(servers, "busy_threads");
+	const size_t ratio = (size_t)servers_metric(servers, "busy_threads_ratio");
+
+	cr_expect_eq(servers_metric_count(servers), before + 3);
+	servers_put(servers, "ms1", busy, 50, 20);
+	cr_expect(isnan(entry_of(servers, "ms1").value[ratio]));
+	servers_put(servers, "ms1", max, 200, 10);
+	cr_expect_eq(entry_of(servers, "ms1").value[ratio], 0.25);
+	cr_expect_eq(entry_of(servers, "ms1").taken_ns[ratio], 10);
+	cr_expect_str_eq(entry_of(servers, "ms1").how[ratio], "busy threads / max threads");
+	cr_expect_null(entry_of(servers, "ms1").how[max]);
+	servers_put(servers, "ms1", (int)ratio, 0.3, 20);
+	cr_expect_eq(entry_of(servers, "ms1").value[ratio], 0.3, "it is measured, and newer");
+	cr_expect_null(entry_of(servers, "ms1").how[ratio]);
 	servers_free(servers);
 }

@@ -2,11 +2,11 @@
 #include <criterion/criterion.h>
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
+#include "sawtooth.h"
 #include "smooth.h"
 
 #define MS    CLOCK_MS
@@ -253,29 +253,6 @@ Test(smooth, a_reload_keeps_what_is_known_of_the_same_servers_in_another_order)
 
 /*** The recorded sawtooth ***/
 
-struct point {
-	int64_t t_ns;
-	double free;
-};
-
-static size_t read_trace(struct point *point, size_t max)
-{
-	FILE *file = fopen(TEST_DATA "/tomcat_heap_sawtooth.csv", "r");
-	char line[128];
-	size_t n = 0;
-
-	cr_assert_not_null(file);
-	cr_assert_not_null(fgets(line, sizeof line, file));
-	while (n < max && fgets(line, sizeof line, file) != NULL) {
-		long long t_ms, bytes;
-
-		cr_assert_eq(sscanf(line, "%lld,%lld", &t_ms, &bytes), 2);
-		point[n++] = (struct point){ t_ms * MS, (double)bytes };
-	}
-	fclose(file);
-	return n;
-}
-
 /* What becomes of two equal servers that live the recorded life, one a while later. */
 struct life {
 	double raw_flips, flips; /* of their order, per minute */
@@ -294,8 +271,8 @@ static void count_flip(double a, double b, int *before, double *flips)
 /* Polled every interval_ns for ten minutes. */
 static struct life live(int64_t interval_ns, int64_t later_ns)
 {
-	struct point trace[128];
-	const size_t n = read_trace(trace, 128);
+	struct sawtooth_point trace[128];
+	const size_t n = sawtooth_read(trace, 128);
 	struct life life = { 0 };
 	int before = 0, raw_before = 0;
 

@@ -90,7 +90,8 @@ static void await_used(double used)
 
 /*** Names that are slow, or none ***/
 
-Test(snmp_names, that_are_slow_fail_in_time_and_hold_up_nobody)
+/* A good target, and one of a name that hangs, which is returned. */
+static int add_slow_and_target(void)
 {
 	int slow;
 
@@ -100,6 +101,13 @@ Test(snmp_names, that_are_slow_fail_in_time_and_hold_up_nobody)
 	open_with(JVM, NULL, NULL);
 	slow = add("udp", "slow.test");
 	target = add("udp", "127.0.0.1");
+	return slow;
+}
+
+Test(snmp_names, that_are_slow_fail_in_time_and_hold_up_nobody)
+{
+	const int slow = add_slow_and_target();
+
 	for (int i = 0; i < 3; i++) {
 		cr_assert_eq(poll_for(SHORT_MS)->state, COLLECTOR_GOOD);
 		cr_expect_lt(collector_host_last(host, target)->took_ns, SHORT_MS * CH_MS);
@@ -118,14 +126,8 @@ Test(snmp_names, that_are_slow_fail_in_time_and_hold_up_nobody)
 
 Test(snmp_names, that_become_known_are_polled_at_once_and_others_meanwhile)
 {
-	int slow;
+	const int slow = add_slow_and_target();
 
-	begin_agent();
-	fake_names_set("slow.test", "127.0.0.1");
-	fake_names_hold(NULL, true);
-	open_with(JVM, NULL, NULL);
-	slow = add("udp", "slow.test");
-	target = add("udp", "127.0.0.1");
 	collector_host_start(host, slow, 60000 * CH_MS);
 	for (int i = 0; i < 20; i++) {
 		collector_host_start(host, target, LONG_MS * CH_MS);

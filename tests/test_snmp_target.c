@@ -1,7 +1,6 @@
 /* test_snmp_target.c - which targets the collector "snmp" can poll; its check() and its polls read
  * them by the same code. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -114,16 +113,16 @@ Test(snmp_target, is_taken_in_every_good_form)
 		const char *target;
 		struct snmp_endpoint want;
 	} good[] = {
-		{ "udp:10.0.0.1:161", { false, AF_UNSPEC, "10.0.0.1", "161" } },
-		{ "10.0.0.1", { false, AF_UNSPEC, "10.0.0.1", "161" } },
-		{ "host:1610", { false, AF_UNSPEC, "host", "1610" } },
-		{ "tcp:a-b_c.example:65535", { true, AF_UNSPEC, "a-b_c.example", "65535" } },
-		{ "udp6:host", { false, AF_INET6, "host", "161" } },
-		{ "udp6:[::1]:1", { false, AF_INET6, "::1", "1" } },
-		{ "tcp6:[fe80::1%eth0]:161", { true, AF_INET6, "fe80::1%eth0", "161" } },
-		{ "[2001:db8::1]", { false, AF_UNSPEC, "2001:db8::1", "161" } },
-		{ "udp:[::1]:161", { false, AF_UNSPEC, "::1", "161" } },
-		{ "udp:161host:161", { false, AF_UNSPEC, "161host", "161" } },
+		{ "udp:10.0.0.1:161", { false, AF_UNSPEC, "10.0.0.1", 161 } },
+		{ "10.0.0.1", { false, AF_UNSPEC, "10.0.0.1", 161 } },
+		{ "host:1610", { false, AF_UNSPEC, "host", 1610 } },
+		{ "tcp:a-b_c.example:65535", { true, AF_UNSPEC, "a-b_c.example", 65535 } },
+		{ "udp6:host", { false, AF_INET6, "host", 161 } },
+		{ "udp6:[::1]:1", { false, AF_INET6, "::1", 1 } },
+		{ "tcp6:[fe80::1%eth0]:161", { true, AF_INET6, "fe80::1%eth0", 161 } },
+		{ "[2001:db8::1]", { false, AF_UNSPEC, "2001:db8::1", 161 } },
+		{ "udp:[::1]:161", { false, AF_UNSPEC, "::1", 161 } },
+		{ "udp:161host:161", { false, AF_UNSPEC, "161host", 161 } },
 	};
 
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -135,7 +134,7 @@ Test(snmp_target, is_taken_in_every_good_form)
 		cr_expect_eq(got.is_stream, good[i].want.is_stream, "%s", good[i].target);
 		cr_expect_eq(got.family, good[i].want.family, "%s", good[i].target);
 		cr_expect_str_eq(got.host, good[i].want.host);
-		cr_expect_str_eq(got.port, good[i].want.port);
+		cr_expect_eq(got.port, good[i].want.port, "%s", good[i].target);
 		cr_expect_eq(cr_collector_1.check(NULL, good[i].target, text, sizeof text), 0);
 	}
 }

@@ -3,6 +3,7 @@
 
 #include "kept_log.h"
 #include "report_fixture.h"
+#include "sawtooth.h"
 
 static struct warnings *warnings;
 
@@ -276,35 +277,12 @@ static void rank_by(double ms1, double ms2, double ms3)
 	half_second(0, 0, 0);
 }
 
-struct point {
-	int64_t t_ns;
-	double free;
-};
-
-static size_t read_trace(struct point *point, size_t max)
-{
-	FILE *file = fopen(TEST_DATA "/tomcat_heap_sawtooth.csv", "r");
-	char line[128];
-	size_t n = 0;
-
-	cr_assert_not_null(file);
-	cr_assert_not_null(fgets(line, sizeof line, file));
-	while (n < max && fgets(line, sizeof line, file) != NULL) {
-		long long t_ms, bytes;
-
-		cr_assert_eq(sscanf(line, "%lld,%lld", &t_ms, &bytes), 2);
-		point[n++] = (struct point){ t_ms * CLOCK_MS, (double)bytes };
-	}
-	(void)fclose(file);
-	return n;
-}
-
 /* Two equal servers live the recorded life of a Tomcat for a minute, one 0.9 s behind the other;
  * the third has nothing. */
 static void live_a_minute(void)
 {
-	struct point trace[128];
-	const size_t n = read_trace(trace, 128);
+	struct sawtooth_point trace[128];
+	const size_t n = sawtooth_read(trace, 128);
 
 	for (int64_t t_ns = 0; t_ns < 60 * CLOCK_S; t_ns += 500 * CLOCK_MS) {
 		double value[2];

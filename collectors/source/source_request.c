@@ -25,6 +25,7 @@ static const struct source_kind *const kinds[] = {
 	[SOURCE_SNMP_GET] = &source_kind_snmp_get,
 	[SOURCE_SNMP_TABLE] = &source_kind_snmp_table,
 };
+
 /* Where nobody knows the format: any selector will do, so that the other faults can be told. */
 static int take_any(const char *text, void **selector, struct source_selector_fault *fault)
 {

@@ -1,5 +1,4 @@
 /* source_send.c - reads what a request over HTTP sends: path, query, method, headers, body. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -298,7 +298,8 @@ struct cr_router {
 
 /*** Collectors ***/
 
-/** A variable of a server: ${name} in what is sent stands for its value, without control bytes. */
+/** A variable of a server: "${rack}" in what is sent stands for the value of the one named "rack".
+ * Values hold no control bytes. */
 struct cr_var {
 	const char *name, *value;
 };
@@ -314,9 +315,10 @@ struct cr_target {
 
 	/*** Since 1.3 ***/
 
-	/* Those that path, query, headers or body of the source name; but "name" is name. Unchanged
-	 * as long as the target lives. */
-	const struct cr_var *var;
+	/* Of the variables that the source's path, query, headers or body name, those that this
+	 * server has; "${name}" is name above. None if is_shared. Unchanged as long as the target
+	 * lives. */
+	const struct cr_var *var; /* [n_vars] */
 	size_t n_vars;
 };
 

@@ -25,14 +25,8 @@ test_plugin(acts)
 # library.cmake makes the other one
 add_dependencies(test_ranker plugin_acts plugin_prepares)
 test_plugin(judges)
-# As it was built when there was no check() in the table.
-add_library(plugin_judges_1_2 MODULE plugins/judges.c)
-target_link_libraries(plugin_judges_1_2 PRIVATE callrouter_flags)
-target_compile_definitions(plugin_judges_1_2 PRIVATE ABI=0x10002 NAME="judges_1_2"
-	"SIZE=offsetof(struct cr_collector,check)")
-set_target_properties(plugin_judges_1_2 PROPERTIES PREFIX "" OUTPUT_NAME judges_1_2
-	LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test-plugins)
-add_dependencies(test_ranker_targets plugin_judges plugin_judges_1_2)
+test_plugin(made_for_1_2)
+add_dependencies(test_ranker_targets plugin_judges plugin_made_for_1_2)
 
 unit_test(ranker_facts SOURCES daemon/ranker_facts.c daemon/document.c core/plugin.c core/elf.c
 	core/option.c core/text.c core/err.c LIBS PkgConfig::jansson PkgConfig::libevent_core)

@@ -10,5 +10,9 @@ unit_test(servers_put SOURCES ${servers} LIBS PkgConfig::jansson)
 unit_test(servers_operator SOURCES ${servers} LIBS PkgConfig::jansson)
 unit_test(poller SOURCES ${poller} LIBS ${poller_libs})
 unit_test(poller_change SOURCES ${poller} LIBS ${poller_libs})
+target_compile_definitions(test_poller_change PRIVATE
+	TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
+# daemon.cmake makes it
+add_dependencies(test_poller_change plugin_made_for_1_2)
 unit_test(poller_schedule SOURCES ${poller} LIBS ${poller_libs})
 stress_test(poller SOURCES ${poller} LIBS ${poller_libs})

@@ -469,12 +469,7 @@ unsigned int fake_snmp_discoveries(struct fake_snmp *fake)
 
 uint32_t fake_snmp_last_id(struct fake_snmp *fake)
 {
-	uint32_t id;
-
-	pthread_mutex_lock(&fake->lock);
-	id = fake->last_id;
-	pthread_mutex_unlock(&fake->lock);
-	return id;
+	return count(fake, &fake->last_id);
 }
 
 unsigned int fake_snmp_await(struct fake_snmp *fake, unsigned int n)

@@ -1,19 +1,9 @@
 /* judges.c - a collector whose check() does what its option says: for those who ask it. */
-#include <callrouter/plugin.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef ABI
-#define ABI CR_ABI
-#endif
-#ifndef SIZE
-#define SIZE sizeof(struct cr_collector)
-#endif
-#ifndef NAME
-#define NAME "judges"
-#endif
+#include <callrouter/plugin.h>
 
 enum { REFUSES_X, SAYS_NOTHING, FILLS, CRASHES, LOOPS };
 static const char *const manners[] = {
@@ -75,11 +65,7 @@ static int judges_check(void *self, const char *target, char *err, size_t err_le
 }
 
 CR_COLLECTOR = {
-	.abi = ABI,
-	.size = SIZE,
-	.name = NAME,
-	.version = "1.0.0",
-	.summary = "judges targets",
+	CR_COLLECTOR_HEAD("judges", "1.0.0", "judges targets"),
 	.options = options,
 	.open = judges_open,
 	.close = judges_close,

@@ -32,6 +32,20 @@ says()
 	finds "$SCENE/err" "$1"
 }
 
+# Starting and --check tell the mistakes of $SCENE/expected, and no others.
+tells_expected()
+{
+	local option
+
+	for option in "" --check; do
+		# shellcheck disable=SC2086
+		daemon 1 $option
+		grep -v 'not started' "$SCENE/err" >"$SCENE/mistakes" || true
+		cmp -s "$SCENE/mistakes" "$SCENE/expected" ||
+			scene_fail "other mistakes: $(diff "$SCENE/expected" "$SCENE/mistakes")"
+	done
+}
+
 good_config()
 {
 	cat >"$CONFIG" <<-'X'
@@ -89,12 +103,7 @@ cat >"$SCENE/expected" <<-X
 	$CONFIG:8:5: service "shop" is there twice, before on line 7; names must differ
 	$CONFIG:8:37: plugin sorted: order_by: "-heap" is no metric, nor inflight, inflight_bytes, latency, failure_ratio, weight
 X
-for option in "" --check; do
-	daemon 1 $option
-	grep -v 'not started' "$SCENE/err" >"$SCENE/mistakes" || true
-	cmp -s "$SCENE/mistakes" "$SCENE/expected" ||
-		scene_fail "other mistakes: $(diff "$SCENE/expected" "$SCENE/mistakes")"
-done
+tells_expected
 ends 1 "$CTL" check "$CONFIG" --plugins-dir "$SCENE/plugins.d"
 cmp -s "$SCENE/err" "$SCENE/expected" || scene_fail "callrouterctl check tells other mistakes"
 scene_ok "all mistakes at once, whoever checks: exit status 1"
@@ -183,12 +192,7 @@ cat >"$SCENE/expected" <<-X
 	$CONFIG:9:58: target cannot be polled for server "ms2" and 1 other: "80800" is no port; ports are 1 to 65535
 	$CONFIG:11:63: target cannot be polled: "99999" is no port; ports are 1 to 65535
 X
-for option in "" --check; do
-	daemon 1 $option
-	grep -v 'not started' "$SCENE/err" >"$SCENE/mistakes" || true
-	cmp -s "$SCENE/mistakes" "$SCENE/expected" ||
-		scene_fail "other mistakes: $(diff "$SCENE/expected" "$SCENE/mistakes")"
-done
+tells_expected
 sed -i 's/80800/8081/; s/jmx: "" /jmx: 8082 /; s/ftp:ms3/tcp:ms3/; s/bob:hunter2@//; s/99999/161/' "$CONFIG"
 daemon 0 --check
 good_config
