@@ -39,7 +39,7 @@ struct target {
 /** A server of a source. */
 struct source_server {
 	char *name;
-	bool is_covered; /* by the shared target */
+	bool is_covered; /* by the shared target; once retired: and by the successor's */
 	uint64_t seen;   /* the shared poll in which it last had a row */
 	uint64_t told;   /* the one in which the collector last said why it had none that counts */
 };
@@ -203,6 +203,9 @@ struct source *poller_source_renew(const struct source *old, const struct plugin
 /** Would old do exactly what source does? [main] */
 bool poller_source_is_same(const struct source *source, const struct source *old);
 
+/** Is the same asked of the same? What never changes of a target is looked at. [main] [own] */
+bool poller_source_is_same_target(const struct target *a, const struct target *b);
+
 /** Free a source that is not open. [main] [own] */
 void poller_source_free(struct source *source);
 
@@ -224,7 +227,8 @@ void poller_round_close(struct poll_thread *thread, struct source *source);
  * times. */
 void poller_round_start(struct source *source, const struct source *old, int64_t now_ns);
 
-/** No new polls; polls of targets that successor does not have are given up. */
+/** No new polls; polls of targets that successor does not have are given up, and servers that it
+ * does not cover hear no more of this source. Once more for each later successor. */
 void poller_round_retire(struct source *source, const struct source *successor);
 
 /** Start what is due, fail what is overdue, let the collector work. Returns when to come again. */

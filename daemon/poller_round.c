@@ -104,7 +104,7 @@ void poller_round_close(struct poll_thread *thread, struct source *source)
 
 static bool are_equal(const struct target *a, const struct target *b)
 {
-	return b != NULL && strcmp(a->endpoint, b->endpoint) == 0;
+	return b != NULL && poller_source_is_same_target(a, b);
 }
 
 /** The old times; but not before the old poll has to be over. */
@@ -149,9 +149,21 @@ static void give_up(struct source *source, struct target *target)
 	pthread_mutex_unlock(&source->poller->lock);
 }
 
+/** Nobody will take back what a last poll says of servers that the successor does not ask about. */
+static void uncover(const struct source *source, const struct source *successor)
+{
+	for (size_t i = 0; i < source->n_servers; i++) {
+		struct source_server *const server = source->server + i;
+		const struct source_server *next = poller_source_server(successor, server->name);
+
+		server->is_covered &= next != NULL && next->is_covered;
+	}
+}
+
 void poller_round_retire(struct source *source, const struct source *successor)
 {
 	source->is_retiring = true;
+	uncover(source, successor);
 	for (size_t i = 0; i < source->n_targets; i++) {
 		struct target *const target = source->target[i];
 

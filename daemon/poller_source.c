@@ -330,7 +330,7 @@ static bool are_same_vars(const struct cr_target *a, const struct cr_target *b)
 	return true;
 }
 
-static bool are_same_targets(const struct target *a, const struct target *b)
+bool poller_source_is_same_target(const struct target *a, const struct target *b)
 {
 	return a->target.is_shared == b->target.is_shared && strcmp(a->name, b->name) == 0 &&
 	       strcmp(a->endpoint, b->endpoint) == 0 && are_same_vars(&a->target, &b->target);
@@ -356,7 +356,7 @@ bool poller_source_is_same(const struct source *source, const struct source *old
 		    source->server[i].is_covered != old->server[i].is_covered)
 			return false;
 	for (size_t i = 0; i < source->n_targets; i++)
-		if (!are_same_targets(source->target[i], old->target[i]))
+		if (!poller_source_is_same_target(source->target[i], old->target[i]))
 			return false;
 	return true;
 }

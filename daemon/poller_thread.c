@@ -64,7 +64,7 @@ static void sweep(struct poll_thread *thread, const struct poller_command *comma
 		struct source *const source = *link;
 		const struct source *successor = successor_of(source, command);
 
-		if (source->is_listed || (source->is_retiring && successor != NULL)) {
+		if (source->is_listed) {
 			link = &source->next;
 		} else if (successor != NULL) {
 			poller_round_retire(source, successor);

@@ -92,12 +92,44 @@ static const char *const answers[] = { "say=all\n",     "say=reversed\n", "say=t
 
 #define N_ANSWERS (sizeof answers / sizeof *answers)
 
+/* In a cookie, in the path, in the query, in the form, nowhere; of servers that are there or not.
+ */
+static void take_session(struct scene *s, int i)
+{
+	static const struct cr_str cookies[] = { { "a=b; c=\"d\"", 10 },
+						 { "JSESSIONID=abc!ms2!ms3!1700000000000", 36 } };
+	static const struct cr_session_rule rule = { .cookie = "JSESSIONID",
+						     .path = "jsessionid",
+						     .param = "sid" };
+	static const struct cr_session_request requests[] = {
+		{ .cookie = cookies, .n_cookies = 2 },
+		{ .cookie = cookies, .n_cookies = 1, .url = { "/a;x=1;jsessionid=abc.ms4?b", 27 } },
+		{ .url = { "/a?b=c&sid=abc%21ms1%21NONE", 27 } },
+		{ .url = { "/a", 2 }, .form = { "b=c&sid=abc!nobody", 18 } },
+		{ .url = { "/a?b=c", 6 } },
+	};
+	const enum cr_session_source where[] = { CR_SESSION_IN_COOKIE, CR_SESSION_IN_PATH,
+						 CR_SESSION_IN_QUERY, CR_SESSION_IN_FORM,
+						 CR_SESSION_NOWHERE };
+	static const int n_servers[] = { 2, 1, 1, 0, 0 };
+	struct cr_session session;
+	const int which = i % 5;
+	const enum cr_session_source found = cr_session_find(&rule, &requests[which], &session);
+
+	/* an assertion of Criterion's allocates */
+	if (found != where[which] ||
+	    cr_call_session(s->thread, s->service, found > 0 ? &session : NULL, &s->call) !=
+		    n_servers[which])
+		abort();
+}
+
 /** Everything that a caller does with one call. */
 static void call_once(struct scene *s, int i)
 {
 	struct cr_ticket ticket;
 
 	cr_call_now(s->thread, &s->call);
+	take_session(s, i);
 	s->call.cost_bytes = i;
 	cr_route(s->thread, s->service, &s->call, &ticket);
 	if (i % 3 == 0)

@@ -21,11 +21,12 @@ enum { SIZE_MOST = 500, DEPTH_MAX = 32, CPU_MS_MAX = 100, LOOK_AFTER = 1024 };
 #define AT_WORK_MAX_NS INT64_C(5000000) /* about 2 MB of states */
 
 struct source_regex {
+	char *text; /* as it was compiled */
+	int flags;
+	size_t n_groups;
 	pthread_mutex_t lock; /* of what follows */
 	regex_t regex;
 	int64_t at_work_ns; /* since it was compiled */
-	char *text;         /* as it was compiled */
-	int flags;
 };
 
 /** What a group, or the whole, comes to once it is unrolled. */
@@ -169,6 +170,7 @@ int source_regex_new(const char *text, bool is_whole, size_t column, struct sour
 	rc = compile(regex, column, fault);
 	if (rc < 0)
 		goto free_text;
+	regex->n_groups = regex->regex.re_nsub;
 	(void)pthread_mutex_init(&regex->lock, NULL);
 	*out = regex;
 	return 0;
@@ -192,7 +194,7 @@ void source_regex_free(struct source_regex *regex)
 
 size_t source_regex_groups(const struct source_regex *regex)
 {
-	return regex->regex.re_nsub;
+	return regex->n_groups;
 }
 
 /*** Matching ***/
