@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
+	DRAIN_ROUNDS = 64,
 	EVENTS_MAX = 256, /* sockets served per visit; the others keep the descriptor readable */
 	CONNECTIONS_MAX = 2 * HTTP_SHARD_TARGETS, /* kept open between polls */
 	HOST_CONNECTIONS_MAX = 64, /* where many targets are at one host, such as a Prometheus */
@@ -21,6 +23,32 @@ int64_t http_now_ns(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+/*** Connections between two requests ***/
+
+#define IDLE                                                                                       \
+	(UINT64_C(1)                                                                               \
+	 << 63) /* in an event's data: libcurl keeps the socket, and waits for nothing */
+
+/*
+ * Something came on a kept connection that nobody asked for, or its end. libcurl 7.88 would take it
+ * for the answer to the next request, and that one's for the one after: old values would pass for
+ * new ones. So nothing but the end is left for it to see, and it opens a new connection.
+ */
+static void end_idle(int epoll_fd, int fd)
+{
+	char bytes[4096];
+	ssize_t n = recv(fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
+
+	if (n < 0) /* another socket by now */
+		return;
+	epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	if (n == 0)
+		return;
+	(void)shutdown(fd, SHUT_RDWR);
+	for (int i = 0; i < DRAIN_ROUNDS && n > 0; i++)
+		n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
+}
+
 /*** What libcurl asks for ***/
 
 static int on_socket_change(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
@@ -31,7 +59,10 @@ static int on_socket_change(CURL *easy, curl_socket_t fd, int what, void *user, 
 
 	(void)easy;
 	if (what == CURL_POLL_REMOVE) {
-		epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, &event);
+		/* closing it takes it out */
+		event.data.u64 |= IDLE;
+		event.events = EPOLLIN;
+		epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event);
 		return 0;
 	}
 	event.events = (what & CURL_POLL_IN ? (uint32_t)EPOLLIN : 0) |
@@ -39,7 +70,9 @@ static int on_socket_change(CURL *easy, curl_socket_t fd, int what, void *user, 
 	if (known)
 		return epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event);
 	curl_multi_assign(shard->multi, fd, shard);
-	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
+	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0)
+		return 0;
+	return errno == EEXIST ? epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event) : -1;
 }
 
 static int on_timer_change(CURLM *multi, long ms, void *user)
@@ -59,15 +92,20 @@ void http_loop_serve_sockets(struct http_loop *loop)
 	int n = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, 0), unused;
 
 	for (int i = 0; i < n; i++) {
-		struct http_shard *shard = loop->shard[events[i].data.u64 >> 32];
+		const uint64_t data = events[i].data.u64;
+		struct http_shard *shard = loop->shard[(data & ~IDLE) >> 32];
 		uint32_t e = events[i].events;
 		int what = (e & EPOLLIN ? CURL_CSELECT_IN : 0) |
 			   (e & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
 			   (e & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
 
+		if (data & IDLE) {
+			end_idle(loop->epoll_fd, (int)(uint32_t)data);
+			continue;
+		}
 		shard->is_stirred = true;
-		curl_multi_socket_action(shard->multi, (curl_socket_t)(uint32_t)events[i].data.u64,
-					 what, &unused);
+		curl_multi_socket_action(shard->multi, (curl_socket_t)(uint32_t)data, what,
+					 &unused);
 	}
 }
 
