@@ -109,6 +109,39 @@ Test(http, keeps_the_connection_from_poll_to_poll)
 	cr_expect_eq(fake_http_connections(web), 1);
 }
 
+#define HEAP_OF(used_) "{\"value\":{\"used\":" used_ ",\"committed\":50,\"max\":-1},\"status\":200}"
+
+/* Or the surplus one would be the answer to the next question, and that one's to the one after. */
+Test(http, takes_one_answer_to_one_question_and_gives_up_a_connection_with_more)
+{
+	struct fake_http *silent = fake_http_new();
+	char two[512];
+	int target, other, len;
+
+	cr_assert_not_null(silent);
+	len = snprintf(two, sizeof two,
+		       "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s"
+		       "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s",
+		       strlen(HEAP_OF("30")), HEAP_OF("30"), strlen(HEAP_OF("31")), HEAP_OF("31"));
+	fake_http_set(web, FAKE_DRIP, two, (size_t)len);
+	open_host(jolokia);
+	target = collector_host_add(host, "ms1", fake_http_url(web), false);
+	expect_good(poll_once(target));
+	cr_expect_eq(value("jvm_heap_used_bytes"), 30);
+	/* the second answer comes while something else is polled */
+	other = collector_host_add(host, "ms2", fake_http_url(silent), false);
+	collector_host_start(host, other, 1000 * CH_MS);
+	cr_assert_eq(collector_host_run(host, 20000 * CH_MS), 0);
+	collector_host_forget(host, other);
+	fake_http_page(web, "200 OK", "", HEAP_OF("40"));
+	for (int i = 0; i < 2; i++) {
+		expect_good(poll_once(target));
+		cr_expect_eq(value("jvm_heap_used_bytes"), 40);
+	}
+	cr_expect_eq(fake_http_connections(web), 2);
+	fake_http_free(silent);
+}
+
 Test(http, connects_anew_when_the_server_ended_the_connection)
 {
 	static const char page[] = "HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n<not-a-status/>";
