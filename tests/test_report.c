@@ -80,10 +80,14 @@ Test(report, shows_what_the_configuration_warns_of_where_it_belongs)
 		{ .word = "mixed_sources", .text = TEXT("pools"), .service = 1 },
 	};
 
+	json_t *document;
+
 	config.warnings = warnings;
 	config.n_warnings = 2;
-	cr_expect_str_eq(text_of(json_incref(json_object_get(status("orders"), "warnings"))),
+	document = status("orders");
+	cr_expect_str_eq(text_of(json_incref(json_object_get(document, "warnings"))),
 			 "[{\"warning\":\"two_sources\",\"text\":\"a and b\"}]");
+	json_decref(document);
 	cr_expect_str_eq(member_of(status("orders"), "warnings"), "[]");
 	cr_expect_str_eq(member_of(status("shop"), "warnings"),
 			 "[{\"warning\":\"mixed_sources\",\"text\":\"pools\"}]");
