@@ -59,4 +59,5 @@ set(checks daemon/check.c daemon/check_list.c daemon/check_run.c daemon/roster.c
 foreach(name check check_apply)
 	unit_test(${name} SOURCES ${checks} tests/lab/fake_http.c LIBS PkgConfig::libevent_core)
 endforeach()
+target_sources(test_check_apply PRIVATE lab/fake_names.c)
 unit_test(lives SOURCES daemon/lives.c daemon/health_log.c ${checks} LIBS PkgConfig::libevent_core)
