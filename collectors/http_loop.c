@@ -25,9 +25,8 @@ int64_t http_now_ns(void)
 
 /*** Connections between two requests ***/
 
-#define IDLE                                                                                       \
-	(UINT64_C(1)                                                                               \
-	 << 63) /* in an event's data: libcurl keeps the socket, and waits for nothing */
+/* In an event's data: libcurl keeps the socket, and waits for nothing. */
+#define IDLE (UINT64_C(1) << 63)
 
 /*
  * Something came on a kept connection that nobody asked for, or its end. libcurl 7.88 would take it

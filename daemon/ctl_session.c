@@ -5,6 +5,7 @@
 
 #include "ctl.h"
 #include "document.h"
+#include "text.h"
 
 /* "ms1", "none", "-2032354160 (no server of orders)" */
 static void print_server(const char *what, struct cr_str server, uint16_t row, const char *service)
@@ -22,8 +23,7 @@ static void print_server(const char *what, struct cr_str server, uint16_t row, c
 void ctl_session_print(const struct cr_session *session, const struct cr_call *call,
 		       const char *service)
 {
-	(void)printf("  session: id %zu %s", session->id.len,
-		     session->id.len == 1 ? "byte" : "bytes");
+	(void)printf("  session: id %zu byte%s", session->id.len, text_s(session->id.len));
 	print_server("primary", session->primary, call->primary, service);
 	print_server("secondary", session->secondary, call->secondary, service);
 	(void)fputc('\n', stdout);

@@ -16,9 +16,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "clock.h"
+
 enum { SIZE_MOST = 500, DEPTH_MAX = 32, CPU_MS_MAX = 100, LOOK_AFTER = 1024 };
 
-#define AT_WORK_MAX_NS INT64_C(5000000) /* about 2 MB of states */
+#define AT_WORK_MAX_NS (5 * CLOCK_MS) /* about 2 MB of states */
 
 struct source_regex {
 	char *text; /* as it was compiled */
@@ -199,15 +201,6 @@ size_t source_regex_groups(const struct source_regex *regex)
 
 /*** Matching ***/
 
-/* By the clock on the wall, which costs little to read: to forget too early does no harm. */
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 /* Without memory for a new one the old one goes on. */
 static void forget_states(struct source_regex *regex)
 {
@@ -227,9 +220,10 @@ bool source_regex_match(struct source_regex *regex, const char *text, regmatch_t
 	bool is_match;
 
 	pthread_mutex_lock(&regex->lock);
-	start_ns = now_ns();
+	/* not CPU time, which costs more to read: to forget too early does no harm */
+	start_ns = clock_now_ns();
 	is_match = regexec(&regex->regex, text, n, match, flags) == 0;
-	regex->at_work_ns += now_ns() - start_ns;
+	regex->at_work_ns += clock_now_ns() - start_ns;
 	if (regex->at_work_ns >= AT_WORK_MAX_NS)
 		forget_states(regex);
 	pthread_mutex_unlock(&regex->lock);
