@@ -20,6 +20,7 @@ CTL=$BUILD/callrouterctl
 CLIENT=$BUILD/callrouter-client
 PLUGINS=$BUILD/plugins.d
 LAB=$ROOT/tests/lab
+SCENE_PORTS=${TMPDIR:-/tmp}/callrouter-ports.$UID
 
 # scene_begin NAME: makes the folder $SCENE and sees to it that nothing outlives the scene.
 scene_begin()
@@ -64,7 +65,7 @@ scene_processes()
 # Ends what was spawned, politely, then not; called once, on EXIT.
 scene_end()
 {
-	local status=$? group left deadline
+	local status=$? group port left deadline
 
 	trap - EXIT INT TERM HUP
 	set +e
@@ -91,6 +92,10 @@ scene_end()
 		kill -KILL "${left[@]}"
 		status=1
 	fi
+	while read -r port; do
+		rm -f "$SCENE_PORTS/$port"
+	done <"$SCENE/.ports"
+	rmdir "$SCENE_PORTS" # unless another scene runs
 	if [ -n "${SCENE_KEEP:-}" ]; then
 		echo "kept: $SCENE" >&3
 	else
@@ -125,24 +130,39 @@ scene_now_ms()
 	echo $((now / 1000))
 }
 
-# Prints a port of 127.0.0.1 that nobody uses for TCP or UDP, another one each time. It lies below
-# the range from which the kernel takes ports for outgoing connections.
+# Prints a port of 127.0.0.1 that nobody uses for TCP or UDP, another one each time; no scene that
+# runs beside this one gets it either. It lies below the range from which the kernel takes ports
+# for outgoing connections.
 scene_port()
 {
 	local port hex tries
 
 	for tries in {1..200}; do
+		mkdir -p "$SCENE_PORTS"
 		port=$((10000 + (RANDOM * 32768 + RANDOM) % 22000))
 		printf -v hex '%04X' "$port"
-		if ! grep -qxF "$port" "$SCENE/.ports" &&
+		if scene_take_port "$port" &&
 			! cat /proc/net/{tcp,tcp6,udp,udp6} 2>/dev/null |
 				grep -qE "^ *[0-9]+: [0-9A-F]+:$hex "; then
-			echo "$port" >>"$SCENE/.ports"
 			echo "$port"
 			return 0
 		fi
 	done
 	scene_fail "no free port found in $tries tries"
+}
+
+# scene_take_port PORT: makes the link that says which process has taken it; false if there is one,
+# unless that process is gone (then nobody has it from now on).
+scene_take_port()
+{
+	local taken=$SCENE_PORTS/$1 owner
+
+	if ln -s $$ "$taken" 2>/dev/null; then
+		echo "$1" >>"$SCENE/.ports"
+		return 0
+	fi
+	owner=$(readlink "$taken") && ! kill -0 "$owner" 2>/dev/null && rm -f "$taken"
+	return 1
 }
 
 # scene_spawn NAME COMMAND...: runs it in the background, as leader of a process group of its own;

@@ -45,7 +45,8 @@ scene_wait 10 '[ -S "$SCENE/agentx" ]'
 MIBS="" SNMP_PERSISTENT_DIR=$SCENE/persist scene_spawn subagent "$BUILD/lab/jvm_subagent" \
 	"unix:$SCENE/agentx" "$SCENE/values"
 subagent=(-n ms1 "$PLUGINS/snmp.so" "udp:127.0.0.1:$port" profile=jvm-mib)
-scene_wait 20 'poll public "${subagent[@]}"'
+# It registers its objects one after the other: a poll in between gets some of them.
+scene_wait 20 'poll public "${subagent[@]}" && grep -q jvm_heap_max_bytes "$SCENE/out.log"'
 expect <<-X
 	- jvm_heap_used_bytes 6442450944
 	- jvm_heap_size_bytes 8589934592
