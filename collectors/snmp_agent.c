@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 
 #include "errno_words.h"
+#include "snmp_endpoint.h"
 
 #define SILENT_MAX 3   /* polls without an answer; then version 3 asks who is there */
 #define POLLS_KEPT 128 /* idle ones */
@@ -20,7 +21,7 @@ void snmp_shared_fini(struct snmp_shared *shared)
 		SLIST_REMOVE_HEAD(&shared->polls, next);
 		snmp_poll_free(poll);
 	}
-	snmp_names_fini(&shared->names);
+	place_names_fini(&shared->names);
 }
 
 struct snmp_agent *snmp_agent_new(struct snmp_shared *shared)
@@ -78,38 +79,51 @@ void snmp_agent_free(struct snmp_agent *agent)
 {
 	snmp_agent_end(agent);
 	close_link(agent);
-	snmp_place_fini(&agent->place, &agent->shared->names);
+	place_fini(&agent->place, &agent->shared->names);
 	free(agent);
 }
 
 /*** Where it is ***/
 
+/* Take the target apart, if that has not been done. */
+static int read_place(struct snmp_agent *agent, const char *endpoint, char *text, size_t text_len)
+{
+	struct snmp_endpoint at;
+	char fault[192];
+	int code;
+
+	if (agent->place.port != 0)
+		return 0;
+	code = snmp_endpoint_read(&at, endpoint, fault, sizeof fault);
+	if (code < 0) {
+		(void)snprintf(text, text_len, "target: %s", fault);
+		return code;
+	}
+	agent->place.is_stream = at.is_stream;
+	return place_set(&agent->place, &agent->shared->names, at.host, at.family, at.port, text,
+			 text_len);
+}
+
 int snmp_agent_find(struct snmp_agent *agent, const struct cr_target *target, int64_t now_ns,
 		    char *text, size_t text_len)
 {
-	struct snmp_names *names = &agent->shared->names;
 	bool has_moved;
-	int code = snmp_place_read(&agent->place, names, target->endpoint, text, text_len);
+	int code = read_place(agent, target->endpoint, text, text_len);
 
 	if (code < 0)
 		return code;
-	code = snmp_place_find(&agent->place, names, now_ns, &has_moved, text, text_len);
+	code = place_find(&agent->place, &agent->shared->names, now_ns, &has_moved, text, text_len);
 	if (has_moved)
 		forget_engine(agent);
 	return code;
-}
-
-bool snmp_agent_is_found(const struct snmp_agent *agent)
-{
-	return agent->place.name == NULL || resolver_has_answer(agent->place.name);
 }
 
 /* The address does not work: the poll begins again at the next one, unless there is none. Not in
  * the middle of an answer: two addresses may be two agents. */
 static bool move(struct snmp_agent *agent, int64_t now_ns)
 {
-	if (agent->poll->is_heard || snmp_place_left(&agent->place) == 0 ||
-	    !snmp_place_turn(&agent->place, &agent->shared->names, now_ns))
+	if (agent->poll->is_heard || place_left(&agent->place) == 0 ||
+	    !place_turn(&agent->place, &agent->shared->names, now_ns))
 		return false;
 	forget_engine(agent);
 	agent->is_moving = true;
@@ -125,9 +139,9 @@ static enum snmp_verdict broken(struct snmp_agent *agent, int code, int64_t now_
 	close_link(agent);
 	if (agent->poll == NULL || move(agent, now_ns))
 		return SNMP_PENDING;
-	snmp_place_doubt(&agent->place, &agent->shared->names, now_ns);
+	place_doubt(&agent->place, &agent->shared->names, now_ns);
 	endpoint = agent->poll->target->endpoint;
-	(void)snmp_place_show(&agent->place, shown, sizeof shown);
+	(void)place_show(&agent->place, shown, sizeof shown);
 	if (code == -ECONNREFUSED)
 		return snmp_poll_fail(
 			agent->poll, CR_CONNECT,
@@ -362,7 +376,7 @@ static enum snmp_verdict take_report(struct snmp_agent *agent, int64_t now_ns)
 	    agent->shared->settings.access.engine.len == 0)
 		return resume(agent, now_ns);
 	verdict = snmp_poll_complain(agent->poll, report);
-	snmp_place_doubt(&agent->place, &agent->shared->names, now_ns);
+	place_doubt(&agent->place, &agent->shared->names, now_ns);
 	forget_engine(agent);
 	return verdict;
 }
@@ -423,7 +437,7 @@ static unsigned int others(const struct snmp_agent *agent)
 {
 	if (agent->poll->is_heard || agent->is_proven || agent->n_silent % 2 != 0)
 		return 0;
-	return snmp_place_left(&agent->place);
+	return place_left(&agent->place);
 }
 
 /* When the message is sent once more, or to another address: the time up to the deadline is shared
@@ -452,9 +466,9 @@ static enum snmp_verdict give_up(struct snmp_agent *agent, int64_t now_ns)
 	const enum snmp_verdict verdict =
 		snmp_poll_give_up(agent->poll, agent->link.is_connecting, agent->is_proven);
 	/* The next poll begins at another address, and by then the name has been looked up. */
-	const bool has_turned = snmp_place_turn(&agent->place, &agent->shared->names, now_ns);
+	const bool has_turned = place_turn(&agent->place, &agent->shared->names, now_ns);
 
-	snmp_place_doubt(&agent->place, &agent->shared->names, now_ns);
+	place_doubt(&agent->place, &agent->shared->names, now_ns);
 	/* A connected socket keeps the local address that it was given: take a new one. */
 	if (++agent->n_silent >= SILENT_MAX || !agent->is_proven || agent->poll->n_late > 0 ||
 	    has_turned)

@@ -218,7 +218,7 @@ static int open_session(struct snmp_link *link)
 	return -ENOMEM;
 }
 
-int snmp_link_open(struct snmp_link *link, const struct snmp_place *place,
+int snmp_link_open(struct snmp_link *link, const struct place *place,
 		   const struct snmp_access *access)
 {
 	int fd, code = 0;

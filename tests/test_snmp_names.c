@@ -115,7 +115,8 @@ Test(snmp_names, that_are_slow_fail_in_time_and_hold_up_nobody)
 		cr_expect_eq(collector_host_last(host, slow)->why, CR_TIMEOUT);
 		cr_expect_str_eq(
 			collector_host_last(host, slow)->text,
-			"name slow.test was not resolved in time: name server slow or down");
+			"name slow.test was not resolved in time: name server slow or down (see "
+			"/etc/resolv.conf)");
 	}
 	cr_expect_lt(collector_host_longest_ns(host), 1000 * CH_MS);
 	cr_expect_eq(fake_names_lookups(NULL), 1);

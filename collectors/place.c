@@ -1,5 +1,5 @@
-/* snmp_place.c - targets, names and addresses. */
-#include "snmp_place.h"
+/* place.c - hosts of targets: names, addresses, and which of them is used. */
+#include "place.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,14 +7,11 @@
 #include <sys/epoll.h>
 
 #include "errno_words.h"
-#include "snmp_endpoint.h"
-
-/*** The target ***/
 
 /* Names need a thread, and a descriptor: only who has names gets them. */
-static int names_open(struct snmp_names *names)
+static int names_open(struct place_names *names)
 {
-	struct epoll_event event = { .events = EPOLLIN };
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = names->mark };
 	int fd, code;
 
 	if (names->resolver != NULL)
@@ -27,54 +24,32 @@ static int names_open(struct snmp_names *names)
 	if (code == 0 && epoll_ctl(names->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
 		code = -errno;
 	if (code < 0)
-		snmp_names_fini(names);
+		place_names_fini(names);
 	return code;
 }
 
-/* Keep what the target says: an address, or a name to be asked for. */
-static int keep(struct snmp_place *place, struct snmp_names *names, const char *host, int family)
+int place_set(struct place *place, struct place_names *names, const char *host, int family,
+	      uint16_t port, char *text, size_t text_len)
 {
-	int code;
+	int code = 0;
 
-	if (resolve_numeric(host, family, &place->address) == 0) {
-		resolve_set_port(&place->address, place->port);
-		return 0;
+	if (resolve_numeric(host, family, &place->address) < 0) {
+		code = names_open(names);
+		if (code == 0)
+			place->name = resolver_join(names->resolver, host, family);
+		if (code == 0 && place->name == NULL)
+			code = -ENOMEM;
 	}
-	code = names_open(names);
-	if (code < 0)
-		return code;
-	place->name = resolver_join(names->resolver, host, family);
-	return place->name != NULL ? 0 : -ENOMEM;
-}
-
-int snmp_place_read(struct snmp_place *place, struct snmp_names *names, const char *endpoint,
-		    char *text, size_t text_len)
-{
-	struct snmp_endpoint at;
-	char fault[192];
-	int code;
-
-	if (place->port != 0)
-		return 0;
-	code = snmp_endpoint_read(&at, endpoint, fault, sizeof fault);
-	if (code < 0) {
-		(void)snprintf(text, text_len, "target: %s", fault);
-		return code;
-	}
-	place->is_stream = at.is_stream;
-	place->port = at.port;
-	code = keep(place, names, at.host, at.family);
 	if (code == 0)
-		return 0;
-	place->port = 0;
-	(void)snprintf(text, text_len, "names cannot be resolved: %s", errno_words(code));
+		place->port = port;
+	else
+		(void)snprintf(text, text_len, "names cannot be resolved: %s", errno_words(code));
+	resolve_set_port(&place->address, port);
 	return code;
 }
-
-/*** Addresses ***/
 
 /* Which of them is in use; list->n if none is. */
-static size_t index_in(const struct resolve_list *list, const struct snmp_place *place)
+static size_t index_in(const struct resolve_list *list, const struct place *place)
 {
 	size_t i = 0;
 
@@ -83,14 +58,14 @@ static size_t index_in(const struct resolve_list *list, const struct snmp_place 
 	return i;
 }
 
-static void take(struct snmp_place *place, const union resolve_address *address)
+static void take(struct place *place, const union resolve_address *address)
 {
 	place->address = *address;
 	resolve_set_port(&place->address, place->port);
 }
 
-int snmp_place_find(struct snmp_place *place, const struct snmp_names *names, int64_t now_ns,
-		    bool *has_moved, char *text, size_t text_len)
+int place_find(struct place *place, const struct place_names *names, int64_t now_ns,
+	       bool *has_moved, char *text, size_t text_len)
 {
 	struct resolve_list list;
 	int code;
@@ -110,12 +85,25 @@ int snmp_place_find(struct snmp_place *place, const struct snmp_names *names, in
 	return 1;
 }
 
-unsigned int snmp_place_left(const struct snmp_place *place)
+bool place_is_found(const struct place *place)
+{
+	return place->name == NULL || resolver_has_answer(place->name);
+}
+
+void place_explain_late(const struct place *place, char *text, size_t text_len)
+{
+	(void)snprintf(text, text_len,
+		       "name %.100s was not resolved in time: name server slow or down "
+		       "(see /etc/resolv.conf)",
+		       resolver_host(place->name));
+}
+
+unsigned int place_left(const struct place *place)
 {
 	return place->n_known > place->n_tried + 1 ? place->n_known - place->n_tried - 1u : 0;
 }
 
-bool snmp_place_turn(struct snmp_place *place, const struct snmp_names *names, int64_t now_ns)
+bool place_turn(struct place *place, const struct place_names *names, int64_t now_ns)
 {
 	struct resolve_list list;
 	char text[8]; /* nobody wants to know */
@@ -134,14 +122,13 @@ bool snmp_place_turn(struct snmp_place *place, const struct snmp_names *names, i
 	return true;
 }
 
-void snmp_place_doubt(const struct snmp_place *place, const struct snmp_names *names,
-		      int64_t now_ns)
+void place_doubt(const struct place *place, const struct place_names *names, int64_t now_ns)
 {
 	if (place->name != NULL)
 		resolver_doubt(names->resolver, place->name, now_ns);
 }
 
-const char *snmp_place_show(const struct snmp_place *place, char *text, size_t text_len)
+const char *place_show(const struct place *place, char *text, size_t text_len)
 {
 	char shown[INET6_ADDRSTRLEN];
 
@@ -153,13 +140,13 @@ const char *snmp_place_show(const struct snmp_place *place, char *text, size_t t
 	return text;
 }
 
-void snmp_place_fini(struct snmp_place *place, const struct snmp_names *names)
+void place_fini(struct place *place, const struct place_names *names)
 {
 	resolver_leave(names->resolver, place->name);
-	*place = (struct snmp_place){ 0 };
+	*place = (struct place){ 0 };
 }
 
-void snmp_names_fini(struct snmp_names *names)
+void place_names_fini(struct place_names *names)
 {
 	resolver_free(names->resolver);
 	names->resolver = NULL;
