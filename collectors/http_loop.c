@@ -92,16 +92,21 @@ void http_loop_serve_sockets(struct http_loop *loop)
 
 	for (int i = 0; i < n; i++) {
 		const uint64_t data = events[i].data.u64;
-		struct http_shard *shard = loop->shard[(data & ~IDLE) >> 32];
+		struct http_shard *shard;
 		uint32_t e = events[i].events;
 		int what = (e & EPOLLIN ? CURL_CSELECT_IN : 0) |
 			   (e & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
 			   (e & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
 
+		if (data == HTTP_LOOP_NAMES) {
+			loop->has_names = true;
+			continue;
+		}
 		if (data & IDLE) {
 			end_idle(loop->epoll_fd, (int)(uint32_t)data);
 			continue;
 		}
+		shard = loop->shard[data >> 32];
 		shard->is_stirred = true;
 		curl_multi_socket_action(shard->multi, (curl_socket_t)(uint32_t)data, what,
 					 &unused);

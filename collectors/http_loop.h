@@ -15,6 +15,7 @@
 #include <curl/curl.h>
 
 #define HTTP_SHARD_TARGETS 128
+#define HTTP_LOOP_NAMES    UINT64_MAX /* data of the descriptor that tells of names */
 
 /** A multi handle with its share of the targets. */
 struct http_shard {
@@ -31,6 +32,7 @@ struct http_loop {
 	struct http_shard **shard;
 	size_t n;
 	int epoll_fd;
+	bool has_names; /* names have been looked up; for whom it may concern to clear */
 };
 
 /** CLOCK_MONOTONIC. [any] */

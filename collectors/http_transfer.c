@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "errno_words.h"
 
@@ -80,13 +79,6 @@ static size_t on_header(const char *bytes, size_t one, size_t n, void *user)
 	return transfer->header_len <= HEADERS_MAX ? n : 0;
 }
 
-/* libcurl's own sockets would be inherited by the programs that the daemon starts. */
-static curl_socket_t on_socket(void *user, curlsocktype purpose, struct curl_sockaddr *to)
-{
-	(void)user, (void)purpose;
-	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
-}
-
 /*** The request ***/
 
 #define set(option, value) (rc = rc ? rc : curl_easy_setopt(easy, option, value))
@@ -129,11 +121,9 @@ static CURLcode set_source(CURL *easy, struct http_transfer *transfer)
 	set(CURLOPT_PROXY, ""); /* also: none from the environment */
 	set(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	set(CURLOPT_NOSIGNAL, 1L);
-	set(CURLOPT_QUICK_EXIT, 1L); /* or the end of a slow name lookup would be waited for */
 	set(CURLOPT_USERAGENT, "callrouter");
 	set(CURLOPT_ACCEPT_ENCODING, "gzip");
 	set(CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)settings->max_body);
-	set(CURLOPT_OPENSOCKETFUNCTION, on_socket);
 	set(CURLOPT_WRITEFUNCTION, on_body);
 	set(CURLOPT_WRITEDATA, (void *)transfer);
 	set(CURLOPT_HEADERFUNCTION, on_header);
@@ -151,7 +141,6 @@ static CURLcode set_page(CURL *easy, const struct source_request *request,
 
 	set(CURLOPT_URL, page->url);
 	set(CURLOPT_HTTPHEADER, page->headers);
-	set(CURLOPT_CONNECT_TO, page->connect_to);
 	if (strcmp(request->method, "POST") != 0) {
 		set(CURLOPT_HTTPGET, 1L);
 		return rc;
@@ -243,6 +232,8 @@ int http_transfer_prepare(struct http_transfer *transfer, const struct source_re
 	set(CURLOPT_TIMEOUT_MS, (long)((timeout_ns + 999999) / 1000000));
 	if (!rc)
 		rc = set_page(easy, request, page);
+	if (!rc)
+		rc = http_name_set(page->name, easy, timeout_ns);
 	return rc == CURLE_OK ? 0
 			      : http_failure_set(failure, CR_CONNECT, "cannot set up libcurl: %s",
 						 curl_easy_strerror(rc));
@@ -257,11 +248,10 @@ void http_page_fini(struct http_page *page)
 	for (struct curl_slist *header = page->headers; header; header = header->next)
 		explicit_bzero(header->data, strlen(header->data)); /* one may be a secret */
 	curl_slist_free_all(page->headers);
-	curl_slist_free_all(page->connect_to);
 	curl_free(page->url);
 	free(page->payload);
 	free(page->endpoint);
-	page->headers = page->connect_to = NULL;
+	page->headers = NULL;
 	page->url = page->payload = page->endpoint = NULL;
 }
 
@@ -325,8 +315,7 @@ static int fill(struct http_page *page, const struct http_settings *settings,
 				"path or query", failure);
 	if (rc < 0)
 		return rc;
-	page->url = http_url_make(target->endpoint, path, settings->server_name, &page->connect_to,
-				  failure);
+	page->url = http_url_make(target->endpoint, path, settings->server_name, failure);
 	free(path);
 	return page->url ? 0 : -EPROTO;
 }
@@ -353,19 +342,13 @@ int http_page_fill(struct http_page *page, const struct http_settings *settings,
 static int judge_late(const struct http_transfer *transfer, struct http_failure *failure)
 {
 	long long ms = transfer->timeout_ns / 1000000;
-	curl_off_t found_us = 0, sent_us = 0;
+	char shown[64];
 
-	curl_easy_getinfo(transfer->easy, CURLINFO_NAMELOOKUP_TIME_T, &found_us);
-	if (found_us == 0)
-		return http_failure_set(failure, CR_TIMEOUT,
-					"the address of %.100s was not found within %lld ms",
-					transfer->page->endpoint, ms);
-	/* set as soon as the request can be sent, over a new connection or an old one */
-	curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &sent_us);
-	if (sent_us == 0)
-		return http_failure_set(failure, CR_TIMEOUT,
-					"no connection to %.100s within %lld ms",
-					transfer->page->endpoint, ms);
+	if (!http_name_is_reached(transfer->easy))
+		return http_failure_set(
+			failure, CR_TIMEOUT, "no connection to %.100s%s within %lld ms",
+			transfer->page->endpoint,
+			place_show(&transfer->page->name->place, shown, sizeof shown), ms);
 	if (transfer->header_len == 0)
 		return http_failure_set(failure, CR_TIMEOUT,
 					"connected, but no answer within %lld ms", ms);
@@ -377,10 +360,12 @@ static int judge_late(const struct http_transfer *transfer, struct http_failure 
 static int judge_connect(const struct http_transfer *transfer, struct http_failure *failure)
 {
 	long os_errno = 0;
+	char shown[64];
 
 	curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_errno);
-	return http_failure_set(failure, CR_CONNECT, "cannot connect to %.100s: %s",
+	return http_failure_set(failure, CR_CONNECT, "cannot connect to %.100s%s: %s",
 				transfer->page->endpoint,
+				place_show(&transfer->page->name->place, shown, sizeof shown),
 				os_errno ? errno_words((int)os_errno) : transfer->error);
 }
 

@@ -7,15 +7,18 @@
 
 #include <curl/curl.h>
 
+#include "http_name.h"
 #include "http_settings.h"
 #include "http_url.h"
 
-/** One request to one target, its variables filled in: kept from poll to poll. Zeroed at first. */
+/** One request to one target, its variables filled in: kept from poll to poll. Zeroed at first
+ * but for name. */
 struct http_page {
 	char *endpoint; /* for which it is filled in; its own copy; NULL: not yet */
 	char *url;
 	char *payload; /* the request's body; NULL: none */
-	struct curl_slist *headers, *connect_to;
+	struct curl_slist *headers;
+	struct http_name *name; /* where its host is; the target's, set before */
 };
 
 /** Any request: handles are dear, and only as many are kept as there are polls at once. */
