@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "files.h"
+
 enum {
 	DRAIN_ROUNDS = 64,
 	EVENTS_MAX = 256, /* sockets served per visit; the others keep the descriptor readable */
@@ -160,6 +162,24 @@ int64_t http_loop_timer_ns(const struct http_loop *loop)
 
 /*** Shards ***/
 
+/* Each gets its share of the connections that are kept. */
+static void share_connections(const struct http_loop *loop)
+{
+	size_t each = loop->kept_max / loop->n;
+
+	if (each > CONNECTIONS_MAX)
+		each = CONNECTIONS_MAX;
+	for (size_t i = 0; i < loop->n; i++)
+		curl_multi_setopt(loop->shard[i]->multi, CURLMOPT_MAXCONNECTS,
+				  each > 0 ? (long)each : 1L);
+}
+
+void http_loop_shrink(struct http_loop *loop)
+{
+	loop->kept_max /= 2;
+	share_connections(loop);
+}
+
 static struct http_shard *shard_new(struct http_loop *loop)
 {
 	struct http_shard **grown =
@@ -181,9 +201,9 @@ static struct http_shard *shard_new(struct http_loop *loop)
 	curl_multi_setopt(shard->multi, CURLMOPT_SOCKETDATA, shard);
 	curl_multi_setopt(shard->multi, CURLMOPT_TIMERFUNCTION, on_timer_change);
 	curl_multi_setopt(shard->multi, CURLMOPT_TIMERDATA, shard);
-	curl_multi_setopt(shard->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_MAX);
 	curl_multi_setopt(shard->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)HOST_CONNECTIONS_MAX);
 	loop->shard[loop->n++] = shard;
+	share_connections(loop);
 	return shard;
 }
 
@@ -222,6 +242,7 @@ int http_loop_open(struct http_loop *loop)
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->epoll_fd < 0)
 		return -errno;
+	loop->kept_max = files_limit() / 4 * 3;
 	return shard_new(loop) ? 0 : -ENOMEM;
 }
 

@@ -32,7 +32,8 @@ struct http_loop {
 	struct http_shard **shard;
 	size_t n;
 	int epoll_fd;
-	bool has_names; /* names have been looked up; for whom it may concern to clear */
+	size_t kept_max; /* connections between two polls, of all shards */
+	bool has_names;  /* names have been looked up; for whom it may concern to clear */
 };
 
 /** CLOCK_MONOTONIC. [any] */
@@ -46,6 +47,9 @@ void http_loop_close(struct http_loop *loop);
 /** Where a target's transfers run from now on, until it leaves; NULL without memory. [own] */
 struct http_shard *http_loop_join(struct http_loop *loop);
 void http_loop_leave(struct http_shard *shard);
+
+/** Files have run out: keep half as many connections from now on. [own] */
+void http_loop_shrink(struct http_loop *loop);
 
 /** Start a transfer; take it out again, ended or not. [own] */
 bool http_loop_add(struct http_shard *shard, CURL *easy);

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
+
+#include "files.h"
 
 /*** Where it is ***/
 
@@ -98,9 +99,9 @@ static curl_socket_t on_socket(void *user, curlsocktype purpose, struct curl_soc
 	(void)purpose;
 	if (to->family == AF_INET6 && at->any.sa_family == AF_INET6 && v6->sin6_scope_id == 0)
 		v6->sin6_scope_id = at->v6.sin6_scope_id;
-	fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
-	name->code = fd < 0 ? -errno : 0;
-	return fd;
+	fd = files_socket(to->family, to->socktype, to->protocol);
+	name->code = fd < 0 ? fd : 0;
+	return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
 /* Addresses that are tried after this one if it stays silent. One that could be reached before has

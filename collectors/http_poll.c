@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "files.h"
+
 void http_poll_move(struct poll *poll, struct polls *list)
 {
 	TAILQ_REMOVE(poll->list, poll, entry);
@@ -150,6 +152,8 @@ void http_poll_go_on(struct poll *poll, const struct cr_round *round, CURLcode c
 			poll_end(poll, round);
 		return;
 	}
+	if (code != CURLE_OK && files_are_short(poll->name.code))
+		http_loop_shrink(&poll->web->loop);
 	rc = http_transfer_finish(poll->transfer, code, poll->sample, poll->at);
 	if (rc != -ECONNABORTED && poll->at + 1 < poll->n) {
 		poll->at++;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "errno_words.h"
+#include "files.h"
 
 enum {
 	HEADERS_MAX = 64 * 1024,
@@ -359,10 +360,17 @@ static int judge_late(const struct http_transfer *transfer, struct http_failure 
 
 static int judge_connect(const struct http_transfer *transfer, struct http_failure *failure)
 {
-	long os_errno = 0;
+	const int code = transfer->page->name->code;
+	long os_errno = -code;
 	char shown[64];
 
-	curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_errno);
+	if (files_are_short(code)) {
+		failure->why = CR_CONNECT;
+		files_explain(code, failure->text, sizeof failure->text);
+		return -EPROTO;
+	}
+	if (code == 0)
+		curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_errno);
 	return http_failure_set(failure, CR_CONNECT, "cannot connect to %.100s%s: %s",
 				transfer->page->endpoint,
 				place_show(&transfer->page->name->place, shown, sizeof shown),

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 
 #include "errno_words.h"
+#include "files.h"
 
 /* Names need a thread, and a descriptor: only who has names gets them. */
 static int names_open(struct place_names *names)
@@ -42,6 +43,8 @@ int place_set(struct place *place, struct place_names *names, const char *host, 
 	}
 	if (code == 0)
 		place->port = port;
+	else if (files_are_short(code))
+		files_explain(code, text, text_len);
 	else
 		(void)snprintf(text, text_len, "names cannot be resolved: %s", errno_words(code));
 	resolve_set_port(&place->address, port);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "errno_words.h"
+#include "files.h"
 #include "snmp_endpoint.h"
 
 #define SILENT_MAX 3   /* polls without an answer; then version 3 asks who is there */
@@ -130,28 +130,21 @@ static bool move(struct snmp_agent *agent, int64_t now_ns)
 	return true;
 }
 
-/* The way to the agent is broken: a new poll makes a new one. */
+/* The way to the agent is broken: a new poll makes a new one. If it is for want of files, neither
+ * its address nor another one is at fault. */
 static enum snmp_verdict broken(struct snmp_agent *agent, int code, int64_t now_ns)
 {
-	const char *endpoint;
 	char shown[64];
 
 	close_link(agent);
-	if (agent->poll == NULL || move(agent, now_ns))
+	if (agent->poll == NULL)
 		return SNMP_PENDING;
-	place_doubt(&agent->place, &agent->shared->names, now_ns);
-	endpoint = agent->poll->target->endpoint;
-	(void)place_show(&agent->place, shown, sizeof shown);
-	if (code == -ECONNREFUSED)
-		return snmp_poll_fail(
-			agent->poll, CR_CONNECT,
-			"nobody listens at %s%s: start the agent there or correct the target",
-			endpoint, shown);
-	if (code == -ECONNRESET)
-		return snmp_poll_fail(agent->poll, CR_CONNECT, "%s%s closed the connection",
-				      endpoint, shown);
-	return snmp_poll_fail(agent->poll, CR_CONNECT, "%s%s: %s", endpoint, shown,
-			      errno_words(code));
+	if (!files_are_short(code)) {
+		if (move(agent, now_ns))
+			return SNMP_PENDING;
+		place_doubt(&agent->place, &agent->shared->names, now_ns);
+	}
+	return snmp_poll_break(agent->poll, code, place_show(&agent->place, shown, sizeof shown));
 }
 
 static int open_socket(struct snmp_agent *agent)
@@ -165,7 +158,7 @@ static int open_socket(struct snmp_agent *agent)
 		close_link(oldest);
 	code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access);
 	oldest = TAILQ_FIRST(&shared->idle);
-	if ((code == -EMFILE || code == -ENFILE) && oldest != NULL) {
+	if (files_are_short(code) && oldest != NULL) {
 		close_link(oldest);
 		code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access);
 	}

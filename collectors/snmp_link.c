@@ -8,6 +8,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "files.h"
+
 #define LARGEST_DATAGRAM 65507
 
 /* What our transport needs besides its socket. */
@@ -166,12 +168,12 @@ static int look_at_context(netsnmp_session *session, netsnmp_pdu *pdu, int faile
 static int open_socket(struct snmp_link *link, bool is_connected)
 {
 	const int type = link->is_stream ? SOCK_STREAM : SOCK_DGRAM;
-	const int fd = socket(link->address.any.sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	const int fd = files_socket(link->address.any.sa_family, type | SOCK_NONBLOCK, 0);
 	int code;
 
 	link->is_connecting = false;
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (!is_connected || connect(fd, &link->address.any, resolve_len(&link->address)) == 0)
 		return fd;
 	if (errno == EINPROGRESS) {

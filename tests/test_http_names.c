@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "http_scene.h"
 #include "lab/fake_names.h"
@@ -391,6 +392,70 @@ Test(http_names, keep_to_an_address_as_long_as_the_host_has_it)
 		expect_free(100);
 	}
 	cr_expect_eq(fake_http_requests(second), 0);
+}
+
+/*** Where files run out ***/
+
+#define NO_FILE                                                                                    \
+	"no file left for a connection: let callrouterd open more than 64 (LimitNOFILE=, ulimit "  \
+	"-n) or lower max_inflight"
+
+enum { FEW_FILES = 64, MANY_TARGETS = 40 };
+
+static void open_many(const char *max_inflight)
+{
+	const char *const settings[] = { "profile=tomcat-status", max_inflight, NULL };
+	const struct rlimit few = { FEW_FILES, 1024 };
+	char name[32];
+
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	open_host(settings);
+	for (int i = 0; i < MANY_TARGETS; i++) { /* each with a connection of its own */
+		snprintf(name, sizeof name, "n%d.many.test", i);
+		add(name);
+	}
+}
+
+/* How many polls of a round were good; all others say that files have run out. */
+static int count_good(void)
+{
+	int good = 0;
+
+	cr_assert_eq(collector_host_poll(host, 5000 * CH_MS, 20000 * CH_MS), 0);
+	for (int i = 0; i < MANY_TARGETS; i++)
+		if (collector_host_last(host, i)->state == COLLECTOR_GOOD)
+			good++;
+		else
+			expect_failed(collector_host_last(host, i), CR_CONNECT, NO_FILE);
+	return good;
+}
+
+Test(http_names, of_living_servers_are_not_told_off_when_files_run_out)
+{
+	const struct rlimit enough = { 1024, 1024 };
+
+	open_many("max_inflight=256");
+	for (int i = 0; i < 3; i++) {
+		const int good = count_good();
+
+		cr_expect_gt(good, 0);
+		cr_expect_lt(good, MANY_TARGETS);
+		collector_host_pass(3 * S);
+	}
+	cr_expect_eq(fake_names_lookups(NULL), MANY_TARGETS, "nobody doubts the addresses");
+	if (setrlimit(RLIMIT_NOFILE, &enough) == 0)
+		cr_expect_eq(count_good(), MANY_TARGETS);
+}
+
+Test(http_names, do_with_fewer_kept_connections_when_files_run_out)
+{
+	int good = 0;
+
+	open_many("max_inflight=4");
+	cr_expect_lt(count_good(), MANY_TARGETS, "as many connections as can be are kept");
+	for (int i = 0; i < 50 && good < MANY_TARGETS; i++)
+		good = count_good();
+	cr_expect_eq(good, MANY_TARGETS);
 }
 
 /*** Many, and the end ***/

@@ -451,7 +451,7 @@ Test(snmp_names, of_10000_hosts_are_all_found_and_no_visit_takes_long)
 	char name[32];
 
 	begin_agent();
-	open_with(JVM, "max_inflight=256", NULL);
+	open_with(JVM, NULL, NULL);
 	for (int i = 0; i < TARGETS; i++) {
 		snprintf(name, sizeof name, "n%d.many.test", i);
 		add("udp", name);

@@ -38,7 +38,7 @@ struct resolver_name {
 	bool is_doubted, is_slow;
 	/* Changed under the lock, and last of all: who sees it true may ask for the rest. */
 	atomic_bool has_answer;
-	int error, code; /* of the last lookup: EAI_..., and errno if that is EAI_SYSTEM */
+	int error, code;           /* of the last lookup: EAI_..., and errno */
 	struct resolve_list known; /* n 0: nothing */
 	int family;
 	char host[];
@@ -56,8 +56,8 @@ struct resolver {
 	unsigned n_others; /* lookups since the last one of a slow name */
 	unsigned n_slow;   /* lookups of slow names that are going on */
 	unsigned n_threads;
-	int64_t moved_ns; /* when a lookup last began or ended */
-	unsigned users;   /* its owner, and the threads while they run */
+	int64_t calm_ns; /* since then names have been waiting without another thread */
+	unsigned users;  /* its owner, and the threads while they run */
 	bool is_ending;
 	int fd; /* -1: nobody wants it */
 };
@@ -71,10 +71,18 @@ static void unqueue(struct resolver_name *name)
 	name->queue = NULL;
 }
 
+/* Does a name wait that has been quick, or may be? */
+static bool has_queue(const struct resolver *resolver)
+{
+	return !TAILQ_EMPTY(&resolver->unknown) || !TAILQ_EMPTY(&resolver->quick);
+}
+
 static void enqueue(struct resolver *resolver, struct resolver_name *name, int64_t now_ns)
 {
 	struct name_queue *queue = &resolver->unknown;
 
+	if (!has_queue(resolver))
+		resolver->calm_ns = clock_now_ns();
 	if (name->was_asked)
 		queue = name->is_slow ? &resolver->slow : &resolver->quick;
 	name->was_asked = true;
@@ -103,10 +111,24 @@ static void tell(const struct resolver *resolver, struct resolver_name *name)
 	name->is_awaited = false;
 }
 
-static void answer(struct resolver *resolver, struct resolver_name *name)
+/* The lookup itself, which may take its time, without the lock. */
+static int look_up(struct resolver *resolver, struct resolver_name *name, bool is_hasty,
+		   struct resolve_list *found, int *code)
 {
 	/* A family that was asked for is looked for even if this machine has no other address. */
 	const int flags = name->family == AF_UNSPEC ? AI_ADDRCONFIG : 0;
+	int r;
+
+	pthread_mutex_unlock(&resolver->lock);
+	resolve_hurry(is_hasty);
+	r = resolve_look_up(name->host, name->family, flags, found);
+	*code = errno;
+	pthread_mutex_lock(&resolver->lock);
+	return r;
+}
+
+static void answer(struct resolver *resolver, struct resolver_name *name)
+{
 	const bool was_slow = name->queue == &resolver->slow;
 	const int64_t begun_ns = clock_now_ns();
 	struct resolve_list found;
@@ -114,22 +136,21 @@ static void answer(struct resolver *resolver, struct resolver_name *name)
 
 	resolver->n_others = was_slow ? 0 : resolver->n_others + 1;
 	resolver->n_slow += was_slow;
-	resolver->moved_ns = begun_ns;
 	unqueue(name);
 	name->is_looked_up = true;
 	name->is_doubted = false;
-	pthread_mutex_unlock(&resolver->lock);
-	r = resolve_look_up(name->host, name->family, flags, &found);
-	code = errno;
-	pthread_mutex_lock(&resolver->lock);
+	r = look_up(resolver, name, !was_slow, &found, &code);
 	resolver->n_slow -= was_slow;
-	resolver->moved_ns = clock_now_ns();
 	name->is_looked_up = false;
 	if (name->n_users == 0) {
 		free(name);
 		return;
 	}
-	name->is_slow = r != 0 || resolver->moved_ns - begun_ns > SLOW_NS;
+	name->is_slow = r != 0 || clock_now_ns() - begun_ns > SLOW_NS;
+	if (r == EAI_AGAIN && !was_slow) { /* once more, with patience */
+		enqueue(resolver, name, name->asked_ns);
+		return;
+	}
 	name->error = r;
 	name->code = code;
 	if (r == 0)
@@ -186,7 +207,6 @@ static int start_thread(struct resolver *resolver)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	resolver->users++;
 	resolver->n_threads++;
-	resolver->moved_ns = clock_now_ns();
 	r = pthread_create(&thread, NULL, resolver_thread, resolver);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r == 0)
@@ -324,12 +344,18 @@ static bool is_due(const struct resolver_name *name, int64_t now_ns)
 	return !name->was_asked || now_ns - name->asked_ns >= after_s * CLOCK_S;
 }
 
-/* Names wait, and all threads hang. */
-static bool is_stuck(const struct resolver *resolver)
+/* Names have been waiting for some time: twice as many threads. */
+static void help_out(struct resolver *resolver)
 {
-	return (!TAILQ_EMPTY(&resolver->unknown) || !TAILQ_EMPTY(&resolver->quick)) &&
-	       resolver->n_threads < RESOLVE_THREADS &&
-	       clock_now_ns() - resolver->moved_ns > SLOW_NS;
+	const int64_t now_ns = clock_now_ns();
+	unsigned n = resolver->n_threads;
+
+	if (!has_queue(resolver) || now_ns - resolver->calm_ns <= SLOW_NS)
+		return;
+	resolver->calm_ns = now_ns;
+	while (n-- > 0 && resolver->n_threads < RESOLVE_THREADS)
+		if (start_thread(resolver) < 0)
+			return; /* the names wait longer */
 }
 
 /* Without a thread nothing is known, and the next one who asks tries again to start it. */
@@ -337,16 +363,25 @@ static void ask_if_due(struct resolver *resolver, struct resolver_name *name, in
 {
 	if (is_due(name, now_ns) && (resolver->n_threads > 0 || start_thread(resolver) == 0))
 		enqueue(resolver, name, now_ns);
-	if (is_stuck(resolver))
-		(void)start_thread(resolver); /* or the names wait longer */
+	help_out(resolver);
 }
 
 /* Why nothing is known. */
 static void explain(const struct resolver_name *name, char *text, size_t len)
 {
+	if (name->code == EMFILE || name->code == ENFILE) { /* whatever it says */
+		(void)snprintf(text, len,
+			       "name %.60s cannot be resolved: no file left, let callrouterd open "
+			       "more (LimitNOFILE=, ulimit -n)",
+			       name->host);
+		return;
+	}
 	switch (name->error) {
 	case EAI_NONAME:
-		(void)snprintf(text, len, "there is no host named %.100s", name->host);
+		(void)snprintf(text, len,
+			       "there is no host named %.100s: correct the name, or enter it in "
+			       "DNS or /etc/hosts",
+			       name->host);
 		break;
 	case EAI_NODATA:
 	case EAI_ADDRFAMILY:
@@ -357,7 +392,9 @@ static void explain(const struct resolver_name *name, char *text, size_t len)
 			       name->host);
 		break;
 	case EAI_AGAIN:
-		(void)snprintf(text, len, "name %.100s cannot be resolved: no name server answers",
+		(void)snprintf(text, len,
+			       "name %.100s cannot be resolved: no name server answers (see "
+			       "/etc/resolv.conf)",
 			       name->host);
 		break;
 	case EAI_SYSTEM:

@@ -21,7 +21,7 @@
 #define RESOLVE_REFRESH_S 30 /* a name that is asked for is looked up again after that, */
 #define RESOLVE_RETRY_S   10 /* after that if it was not found, */
 #define RESOLVE_DOUBT_S   2  /* and after that if its address does not work */
-#define RESOLVE_THREADS   8  /* at most; one while no lookup hangs */
+#define RESOLVE_THREADS   32 /* at most; one while no name has to wait for long */
 
 /** One address and port, of IPv4 or IPv6; family AF_UNSPEC: none. */
 union resolve_address {
