@@ -38,7 +38,6 @@ static void take_names(struct web *web, const struct cr_round *round)
 	if (!web->loop.has_names)
 		return;
 	web->loop.has_names = false;
-	resolver_hear(web->names.resolver);
 	for (poll = TAILQ_FIRST(&web->naming); poll; poll = next) {
 		next = TAILQ_NEXT(poll, entry);
 		if (place_is_found(&poll->name.place))
@@ -174,7 +173,6 @@ static struct web *web_new(void)
 	TAILQ_INIT(&web->waiting_slow);
 	TAILQ_INIT(&web->running);
 	TAILQ_INIT(&web->naming);
-	web->names.mark = HTTP_LOOP_NAMES;
 	return web;
 }
 
@@ -235,7 +233,7 @@ static int http_open(const struct cr_open *in, void **self)
 			       errno_words(rc));
 		goto close_web;
 	}
-	web->names.epoll = web->loop.epoll_fd;
+	place_names_init(&web->names, web->loop.epoll_fd, HTTP_LOOP_NAMES);
 	find_metrics(web, in->host);
 	*self = web;
 	return 0;

@@ -2,6 +2,7 @@
 #include "place.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -9,25 +10,73 @@
 #include "errno_words.h"
 #include "files.h"
 
+/*** The resolver ***/
+
+/* What a generation of the plugin knows of names: no setting and no state of any source. */
+static struct {
+	pthread_mutex_t lock; /* a thread that hangs may have been replaced */
+	struct resolver *resolver;
+	unsigned n_sources;
+} shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void place_names_init(struct place_names *names, int epoll, uint64_t mark)
+{
+	names->epoll = epoll;
+	names->mark = mark;
+	names->is_open = true;
+	pthread_mutex_lock(&shared.lock);
+	shared.n_sources++;
+	pthread_mutex_unlock(&shared.lock);
+}
+
+void place_names_fini(struct place_names *names)
+{
+	if (!names->is_open)
+		return;
+	pthread_mutex_lock(&shared.lock);
+	if (--shared.n_sources == 0) {
+		resolver_free(shared.resolver);
+		shared.resolver = NULL;
+	}
+	pthread_mutex_unlock(&shared.lock);
+	*names = (struct place_names){ 0 };
+}
+
+static struct resolver *share_resolver(void)
+{
+	struct resolver *resolver;
+
+	pthread_mutex_lock(&shared.lock);
+	if (shared.resolver == NULL)
+		shared.resolver = resolver_new();
+	resolver = shared.resolver;
+	pthread_mutex_unlock(&shared.lock);
+	return resolver;
+}
+
 /* Names need a thread, and a descriptor: only who has names gets them. */
 static int names_open(struct place_names *names)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.u64 = names->mark };
-	int fd, code;
+	/* By edges: it wakes each source once, and nobody has to read it. */
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = names->mark };
+	struct resolver *resolver;
+	int fd;
 
 	if (names->resolver != NULL)
 		return 0;
-	names->resolver = resolver_new();
-	if (names->resolver == NULL)
+	resolver = share_resolver();
+	if (resolver == NULL)
 		return -ENOMEM;
-	fd = resolver_fd(names->resolver);
-	code = fd < 0 ? fd : 0;
-	if (code == 0 && epoll_ctl(names->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
-		code = -errno;
-	if (code < 0)
-		place_names_fini(names);
-	return code;
+	fd = resolver_fd(resolver);
+	if (fd < 0)
+		return fd;
+	if (epoll_ctl(names->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+		return -errno;
+	names->resolver = resolver;
+	return 0;
 }
+
+/*** The place ***/
 
 int place_set(struct place *place, struct place_names *names, const char *host, int family,
 	      uint16_t port, char *text, size_t text_len)
@@ -147,10 +196,4 @@ void place_fini(struct place *place, const struct place_names *names)
 {
 	resolver_leave(names->resolver, place->name);
 	*place = (struct place){ 0 };
-}
-
-void place_names_fini(struct place_names *names)
-{
-	resolver_free(names->resolver);
-	names->resolver = NULL;
 }

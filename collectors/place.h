@@ -7,12 +7,17 @@
 
 #include "resolve.h"
 
-/** The names of a source's targets. */
+/** The names of a source's targets. All sources of a plugin share a resolver, so that a source that
+ * takes the place of another one knows what that one knew. */
 struct place_names {
 	struct resolver *resolver; /* NULL: no target has had a name yet */
 	int epoll;                 /* its descriptor is in it */
 	uint64_t mark;             /* with this as data */
+	bool is_open;
 };
+
+/** names: zeroed. When names have been looked up, mark comes out of epoll, once. [own] */
+void place_names_init(struct place_names *names, int epoll, uint64_t mark);
 
 /** Zeroed at first. */
 struct place {
@@ -62,7 +67,7 @@ const char *place_show(const struct place *place, char *text, size_t text_len);
 /** Give the name up. [own] */
 void place_fini(struct place *place, const struct place_names *names);
 
-/** No place is in use any more. Waits for no lookup. [own] */
+/** No place is in use any more. Waits for no lookup. No effect without place_names_init(). [own] */
 void place_names_fini(struct place_names *names);
 
 #endif

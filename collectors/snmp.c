@@ -94,7 +94,7 @@ static int configure(struct snmp *snmp, const struct cr_open *in)
 	snmp->shared.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (snmp->shared.epoll < 0)
 		return snmp_config_refuse(in, -errno, "epoll: %s", errno_words(errno));
-	snmp->shared.names.epoll = snmp->shared.epoll;
+	place_names_init(&snmp->shared.names, snmp->shared.epoll, 0);
 	return 0;
 }
 
@@ -299,7 +299,6 @@ static void take_names(struct snmp *snmp, int64_t now_ns)
 {
 	struct snmp_agent *agent = TAILQ_FIRST(&snmp->naming), *next;
 
-	resolver_hear(snmp->shared.names.resolver);
 	for (; agent != NULL; agent = next) {
 		next = TAILQ_NEXT(agent, queued);
 		if (!place_is_found(&agent->place))

@@ -479,6 +479,59 @@ Test(http_names, of_400_hosts_are_all_found_and_no_visit_takes_long)
 	cr_expect_lt(collector_host_longest_ns(host), 2000 * CH_MS);
 }
 
+/*** Several sources ***/
+
+static struct collector_host *other;
+
+static void open_other(void)
+{
+	other = lab_open(&cr_collector_1, "other", tomcat, err, sizeof err);
+	cr_assert(other, "%s", err);
+}
+
+static int add_to_other(void)
+{
+	char endpoint[96];
+
+	snprintf(endpoint, sizeof endpoint, "http://a.test:%u", fake_http_port(web));
+	return collector_host_add(other, "ms1", endpoint, false);
+}
+
+Test(http_names, that_two_sources_wait_for_are_told_to_both)
+{
+	int its;
+
+	fake_names_hold(NULL, true);
+	setup_name("127.0.0.1");
+	open_other();
+	its = add_to_other();
+	collector_host_start(host, target, 60000 * CH_MS);
+	collector_host_start(other, its, 60000 * CH_MS);
+	cr_assert_eq(collector_host_run(host, 10 * CH_MS), 1);
+	cr_assert_eq(collector_host_run(other, 10 * CH_MS), 1);
+	fake_names_hold(NULL, false);
+	cr_assert_eq(collector_host_run(host, 10000 * CH_MS), 0);
+	cr_assert_eq(collector_host_run(other, 10000 * CH_MS), 0);
+	expect_good(collector_host_last(host, target));
+	expect_good(collector_host_last(other, its));
+	cr_expect_eq(fake_names_lookups(NULL), 1);
+	collector_host_close(other);
+}
+
+/* As when its settings have changed. */
+Test(http_names, of_a_source_are_known_to_the_one_that_takes_its_place)
+{
+	setup_name("127.0.0.1");
+	expect_free(100);
+	fake_names_hold(NULL, true);
+	open_other();
+	collector_host_close(host);
+	host = other;
+	target = add_to_other();
+	expect_free(100);
+	cr_expect_eq(fake_names_lookups(NULL), 1);
+}
+
 Test(http_names, are_waited_for_by_nobody_who_leaves)
 {
 	fake_names_hold(NULL, true);

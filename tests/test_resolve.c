@@ -405,6 +405,44 @@ Test(resolve, a_name_that_all_have_left_is_forgotten_even_in_its_lookup)
 	cr_expect_eq(fake_names_lookups("b.test"), 0);
 }
 
+Test(resolve, an_address_is_kept_for_who_comes_after_all_have_left)
+{
+	struct resolver_name *name = join("a.test");
+
+	fake_names_set("a.test", "10.0.0.1");
+	cr_assert_eq(await(name), 1);
+	resolver_leave(resolver, name);
+	fake_names_hold("a.test", true);
+	name = join("a.test");
+	cr_expect_eq(get(name), 1);
+	now_ns += RESOLVE_REFRESH_S * CLOCK_S;
+	cr_expect_eq(get(name), 1);
+	cr_assert_eq(fake_names_await("a.test", 2), 2, "and looked up as before");
+	resolver_leave(resolver, name); /* in the middle of it */
+	name = join("a.test");
+	fake_names_set("a.test", "10.0.0.2");
+	fake_names_hold("a.test", false);
+	expect_first(name, "10.0.0.2");
+	cr_expect_eq(fake_names_lookups("a.test"), 2);
+}
+
+Test(resolve, of_very_many_names_that_all_have_left_the_first_are_forgotten)
+{
+	enum { KEPT = 16384 };
+	struct resolver_name *name;
+	char host[32];
+
+	for (int i = 0; i <= KEPT; i++) {
+		snprintf(host, sizeof host, "n%d.many.test", i);
+		name = join(host);
+		cr_assert_eq(await(name), 1);
+		resolver_leave(resolver, name);
+	}
+	cr_expect_eq(get(join("n0.many.test")), 0);
+	cr_expect_eq(get(join("n1.many.test")), 1);
+	cr_expect_eq(get(join(host)), 1);
+}
+
 /* Else 10,000 names that are looked up again would wake their owner 300 times a second. */
 Test(resolve, tells_only_those_who_wait)
 {

@@ -24,6 +24,7 @@
 #define SLOW_NS      (500 * CLOCK_MS) /* a lookup that took longer comes last the next time, */
 #define LAST         100              /* but not after more than so many others */
 #define SLOW_AT_ONCE (RESOLVE_THREADS / 2)
+#define LEFT_MOST    16384u
 
 TAILQ_HEAD(name_queue, resolver_name);
 
@@ -31,6 +32,7 @@ struct resolver_name {
 	LIST_ENTRY(resolver_name) in_bucket;
 	TAILQ_ENTRY(resolver_name) queued;
 	struct name_queue *queue; /* NULL: no lookup is wanted */
+	int64_t left_ns;          /* when it was put into the queue "left" */
 	size_t n_users;
 	int64_t asked_ns; /* when a lookup was last asked for */
 	bool was_asked, is_looked_up;
@@ -53,6 +55,8 @@ struct resolver {
 	/* What the threads are to do, in this order: names that nobody knows yet; those that were
 	 * quick the last time; those that were slow or not found. */
 	struct name_queue unknown, quick, slow;
+	struct name_queue left; /* nobody uses them, but their addresses are known */
+	size_t n_left;
 	unsigned n_others; /* lookups since the last one of a slow name */
 	unsigned n_slow;   /* lookups of slow names that are going on */
 	unsigned n_threads;
@@ -142,12 +146,12 @@ static void answer(struct resolver *resolver, struct resolver_name *name)
 	r = look_up(resolver, name, !was_slow, &found, &code);
 	resolver->n_slow -= was_slow;
 	name->is_looked_up = false;
-	if (name->n_users == 0) {
+	if (name->n_users == 0 && name->queue == NULL) {
 		free(name);
 		return;
 	}
 	name->is_slow = r != 0 || clock_now_ns() - begun_ns > SLOW_NS;
-	if (r == EAI_AGAIN && !was_slow) { /* once more, with patience */
+	if (r == EAI_AGAIN && !was_slow && name->n_users > 0) { /* once more, with patience */
 		enqueue(resolver, name, name->asked_ns);
 		return;
 	}
@@ -229,6 +233,7 @@ struct resolver *resolver_new(void)
 	TAILQ_INIT(&resolver->unknown);
 	TAILQ_INIT(&resolver->quick);
 	TAILQ_INIT(&resolver->slow);
+	TAILQ_INIT(&resolver->left);
 	resolver->users = 1;
 	resolver->fd = -1;
 	return resolver;
@@ -283,6 +288,39 @@ static struct resolver_name *find(const struct name_bucket *bucket, const char *
 	return NULL;
 }
 
+/*** Names that nobody uses ***/
+
+static void forget(struct resolver_name *name)
+{
+	LIST_REMOVE(name, in_bucket);
+	if (!name->is_looked_up) /* else the thread frees it */
+		free(name);
+}
+
+/* It is wanted again, or for too long it was not. */
+static void take_out(struct resolver *resolver, struct resolver_name *name)
+{
+	unqueue(name);
+	resolver->n_left--;
+}
+
+static void keep(struct resolver *resolver, struct resolver_name *name)
+{
+	const int64_t now_ns = clock_now_ns();
+	struct resolver_name *first;
+
+	name->left_ns = now_ns;
+	name->queue = &resolver->left;
+	TAILQ_INSERT_TAIL(&resolver->left, name, queued);
+	resolver->n_left++;
+	while ((first = TAILQ_FIRST(&resolver->left)) != NULL &&
+	       (resolver->n_left > LEFT_MOST ||
+		now_ns - first->left_ns > RESOLVE_KEEP_S * CLOCK_S)) {
+		take_out(resolver, first);
+		forget(first);
+	}
+}
+
 struct resolver_name *resolver_join(struct resolver *resolver, const char *host, int family)
 {
 	struct name_bucket *bucket;
@@ -301,7 +339,8 @@ struct resolver_name *resolver_join(struct resolver *resolver, const char *host,
 		memcpy(name->host, host, len);
 		LIST_INSERT_HEAD(bucket, name, in_bucket);
 	}
-	name->n_users++;
+	if (name->n_users++ == 0 && name->queue != NULL)
+		take_out(resolver, name);
 
 unlock:
 	pthread_mutex_unlock(&resolver->lock);
@@ -314,10 +353,11 @@ void resolver_leave(struct resolver *resolver, struct resolver_name *name)
 		return;
 	pthread_mutex_lock(&resolver->lock);
 	if (--name->n_users == 0) {
-		LIST_REMOVE(name, in_bucket);
 		unqueue(name);
-		if (!name->is_looked_up) /* else the thread frees it */
-			free(name);
+		if (name->known.n > 0)
+			keep(resolver, name);
+		else
+			forget(name);
 	}
 	pthread_mutex_unlock(&resolver->lock);
 }
