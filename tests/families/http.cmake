@@ -19,3 +19,4 @@ foreach(name http_dead http_names)
 endforeach()
 
 scene_test(http TIMEOUT 180)
+scene_test(names)
