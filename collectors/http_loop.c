@@ -17,6 +17,8 @@ enum {
 	HOST_CONNECTIONS_MAX = 64, /* where many targets are at one host, such as a Prometheus */
 };
 
+#define SHRINK_NS INT64_C(2000000000) /* until then the surplus has been closed */
+
 int64_t http_now_ns(void)
 {
 	struct timespec ts;
@@ -174,8 +176,11 @@ static void share_connections(const struct http_loop *loop)
 				  each > 0 ? (long)each : 1L);
 }
 
-void http_loop_shrink(struct http_loop *loop)
+void http_loop_shrink(struct http_loop *loop, int64_t now_ns)
 {
+	if (loop->shrunk_ns != 0 && now_ns - loop->shrunk_ns < SHRINK_NS)
+		return;
+	loop->shrunk_ns = now_ns;
 	loop->kept_max /= 2;
 	share_connections(loop);
 }

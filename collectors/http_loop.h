@@ -32,8 +32,9 @@ struct http_loop {
 	struct http_shard **shard;
 	size_t n;
 	int epoll_fd;
-	size_t kept_max; /* connections between two polls, of all shards */
-	bool has_names;  /* names have been looked up; for whom it may concern to clear */
+	size_t kept_max;   /* connections between two polls, of all shards */
+	int64_t shrunk_ns; /* when that was halved */
+	bool has_names;    /* names have been looked up; for whom it may concern to clear */
 };
 
 /** CLOCK_MONOTONIC. [any] */
@@ -48,8 +49,9 @@ void http_loop_close(struct http_loop *loop);
 struct http_shard *http_loop_join(struct http_loop *loop);
 void http_loop_leave(struct http_shard *shard);
 
-/** Files have run out: keep half as many connections from now on. [own] */
-void http_loop_shrink(struct http_loop *loop);
+/** Files have run out: keep half as many connections from now on, unless that was decided a moment
+ * ago. [own] */
+void http_loop_shrink(struct http_loop *loop, int64_t now_ns);
 
 /** Start a transfer; take it out again, ended or not. [own] */
 bool http_loop_add(struct http_shard *shard, CURL *easy);

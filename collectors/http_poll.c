@@ -153,7 +153,7 @@ void http_poll_go_on(struct poll *poll, const struct cr_round *round, CURLcode c
 		return;
 	}
 	if (code != CURLE_OK && files_are_short(poll->name.code))
-		http_loop_shrink(&poll->web->loop);
+		http_loop_shrink(&poll->web->loop, round->now_ns);
 	rc = http_transfer_finish(poll->transfer, code, poll->sample, poll->at);
 	if (rc != -ECONNABORTED && poll->at + 1 < poll->n) {
 		poll->at++;
