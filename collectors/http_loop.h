@@ -34,7 +34,7 @@ struct http_loop {
 	int epoll_fd;
 	size_t kept_max;   /* connections between two polls, of all shards */
 	int64_t shrunk_ns; /* when that was halved */
-	bool has_names;    /* names have been looked up; for whom it may concern to clear */
+	bool has_names;    /* names have been looked up; cleared by who takes them */
 };
 
 /** CLOCK_MONOTONIC. [any] */

@@ -1,7 +1,7 @@
 /*
  * resolve.h - addresses of host names, looked up by a thread of their own: a name server that does
- * not answer holds up nobody, and while lookups hang further threads take the others. For the
- * daemon's checks and the SNMP collector.
+ * not answer holds up nobody, and while names have to wait further threads take them. For the
+ * daemon's checks and the collectors.
  *
  *	name = resolver_join(resolver, "db1.example", AF_UNSPEC);
  *	r = resolver_get(resolver, name, now_ns, &list, text, sizeof text);
