@@ -33,6 +33,7 @@ int http_name_read(struct http_name *name, struct place_names *names, const char
 	struct http_host at;
 	char text[192];
 	bool is_renamed;
+	int code;
 
 	if (name->place.port != 0)
 		return 0;
@@ -41,9 +42,11 @@ int http_name_read(struct http_name *name, struct place_names *names, const char
 	is_renamed = *server_name && strncasecmp(endpoint, "https:", 6) == 0;
 	name->is_plain = is_address(at.host) && !is_renamed;
 	name->place.is_stream = true;
-	if (place_set(&name->place, names, at.host, AF_UNSPEC, at.port, text, sizeof text) < 0)
-		return http_failure_set(failure, CR_CONNECT, "%s", text);
-	return 0;
+	code = place_set(&name->place, names, at.host, AF_UNSPEC, at.port);
+	if (code == 0)
+		return 0;
+	place_explain_unset(code, text, sizeof text);
+	return http_failure_set(failure, CR_CONNECT, "%s", text);
 }
 
 /* libcurl's list, for the address in use. */

@@ -79,7 +79,7 @@ static int names_open(struct place_names *names)
 /*** The place ***/
 
 int place_set(struct place *place, struct place_names *names, const char *host, int family,
-	      uint16_t port, char *text, size_t text_len)
+	      uint16_t port)
 {
 	int code = 0;
 
@@ -92,12 +92,16 @@ int place_set(struct place *place, struct place_names *names, const char *host, 
 	}
 	if (code == 0)
 		place->port = port;
-	else if (files_are_short(code))
+	resolve_set_port(&place->address, port);
+	return code;
+}
+
+void place_explain_unset(int code, char *text, size_t text_len)
+{
+	if (files_are_short(code))
 		files_explain(code, text, text_len);
 	else
 		(void)snprintf(text, text_len, "names cannot be resolved: %s", errno_words(code));
-	resolve_set_port(&place->address, port);
-	return code;
 }
 
 /* Which of them is in use; list->n if none is. */

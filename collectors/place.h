@@ -30,11 +30,14 @@ struct place {
 
 /**
  * The place is this host, an address or a name to be asked for (with or without brackets), with
- * addresses of this family (AF_UNSPEC: any). port: not 0. Returns 0, or a negative errno value with
- * text. [own]
+ * addresses of this family (AF_UNSPEC: any). port: not 0. Returns 0, or a negative errno value for
+ * place_explain_unset(). [own]
  */
 int place_set(struct place *place, struct place_names *names, const char *host, int family,
-	      uint16_t port, char *text, size_t text_len);
+	      uint16_t port);
+
+/** Why a place could not be set: a sentence for the operator. [any] */
+void place_explain_unset(int code, char *text, size_t text_len);
 
 /**
  * Choose the address to begin a poll with: that of the poll before, while the host still has it.

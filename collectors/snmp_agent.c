@@ -100,8 +100,10 @@ static int read_place(struct snmp_agent *agent, const char *endpoint, char *text
 		return code;
 	}
 	agent->place.is_stream = at.is_stream;
-	return place_set(&agent->place, &agent->shared->names, at.host, at.family, at.port, text,
-			 text_len);
+	code = place_set(&agent->place, &agent->shared->names, at.host, at.family, at.port);
+	if (code < 0)
+		place_explain_unset(code, text, text_len);
+	return code;
 }
 
 int snmp_agent_find(struct snmp_agent *agent, const struct cr_target *target, int64_t now_ns,

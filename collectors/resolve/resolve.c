@@ -297,26 +297,22 @@ static void forget(struct resolver_name *name)
 		free(name);
 }
 
-/* It is wanted again, or for too long it was not. */
-static void take_out(struct resolver *resolver, struct resolver_name *name)
-{
-	unqueue(name);
-	resolver->n_left--;
-}
-
 static void keep(struct resolver *resolver, struct resolver_name *name)
 {
 	const int64_t now_ns = clock_now_ns();
-	struct resolver_name *first;
+	struct resolver_name *first, *next;
 
 	name->left_ns = now_ns;
 	name->queue = &resolver->left;
 	TAILQ_INSERT_TAIL(&resolver->left, name, queued);
 	resolver->n_left++;
-	while ((first = TAILQ_FIRST(&resolver->left)) != NULL &&
-	       (resolver->n_left > LEFT_MOST ||
-		now_ns - first->left_ns > RESOLVE_KEEP_S * CLOCK_S)) {
-		take_out(resolver, first);
+	for (first = TAILQ_FIRST(&resolver->left);
+	     resolver->n_left > LEFT_MOST || now_ns - first->left_ns > RESOLVE_KEEP_S * CLOCK_S;
+	     first = next) { /* never the one that has just come */
+		next = TAILQ_NEXT(first, queued);
+		TAILQ_REMOVE(&resolver->left, first, queued);
+		resolver->n_left--;
+		first->queue = NULL;
 		forget(first);
 	}
 }
@@ -339,8 +335,10 @@ struct resolver_name *resolver_join(struct resolver *resolver, const char *host,
 		memcpy(name->host, host, len);
 		LIST_INSERT_HEAD(bucket, name, in_bucket);
 	}
-	if (name->n_users++ == 0 && name->queue != NULL)
-		take_out(resolver, name);
+	if (name->n_users++ == 0 && name->queue != NULL) { /* it was kept */
+		unqueue(name);
+		resolver->n_left--;
+	}
 
 unlock:
 	pthread_mutex_unlock(&resolver->lock);
