@@ -312,11 +312,14 @@ int servers_metric(struct servers *servers, const char *name)
 	return index;
 }
 
-/** A poll was good: does that clear the server of being skipped? Under the lock. */
+/**
+ * A poll was good: does that clear the server of being skipped? Not while polls of another source
+ * fail: it may be the one that knows. Under the lock.
+ */
 static bool clear(struct server *server)
 {
 	server->good_ns = clock_now_ns();
-	if (!server->is_suspected || server->good_ns < server->trust_ns)
+	if (!server->is_suspected || server->good_ns < server->trust_ns || server->n_failing > 0)
 		return false;
 	server->is_skipped = server->is_suspected = false;
 	server->skip_text[0] = '\0';

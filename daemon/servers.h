@@ -113,7 +113,7 @@ void servers_polled(struct servers *servers, const char *source, const char *ser
 /**
  * A collector found an administration server there: it gets no calls, and is polled no more. After
  * a reload it is polled again, and stays skipped until a poll ends well without a skip, once every
- * source has had the time for one; or until its address changes. [any]
+ * source has had the time for one and none fails; or until its address changes. [any]
  */
 void servers_skip(struct servers *servers, const char *server, const char *text);
 
