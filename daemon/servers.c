@@ -145,6 +145,19 @@ static void suspect(const struct servers *servers, struct server *server)
 	server->trust_ns = clock_now_ns() + servers->turn_ns;
 }
 
+/* Another heap_max is news of the heap: who measured a maximum before may do so no more, and who
+ * does will soon say it again. Under the lock. */
+static void take_heap_max(struct server *server, int64_t heap_max)
+{
+	const double bytes = (double)heap_max;
+
+	if (server->heap_max == bytes)
+		return;
+	server->heap_max = bytes;
+	if (server->n_samples > HEAP_MAX)
+		server->sample[HEAP_MAX] = (struct sample){ .value = NAN };
+}
+
 static int64_t longest_turn(const struct config *config)
 {
 	int64_t turn_ns = 0, ns;
@@ -172,6 +185,7 @@ static void take_over(struct servers *servers, const struct config *config, stru
 	servers->turn_ns = longest_turn(config);
 	for (size_t i = 0; i < servers->n; i++) {
 		next[i]->weight = config->servers[i].weight;
+		take_heap_max(next[i], config->servers[i].heap_max);
 		next[i]->wish = servers_operator_get(servers->wishes, next[i]->name);
 		if (next[i]->is_skipped)
 			suspect(servers, next[i]);

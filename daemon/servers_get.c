@@ -61,12 +61,13 @@ static void copy_server(const struct server *server, struct servers_entry *out)
 #define SCAN_BATCH 64 /* servers looked at before collectors may put again */
 
 /** All figures that follow from others; how: NULL, or as derive() has it, for each. */
-static unsigned derive_all(size_t threads_at, double *value, int64_t *taken_ns, const char **how)
+static unsigned derive_all(size_t threads_at, double heap_max, double *value, int64_t *taken_ns,
+			   const char **how)
 {
 	if (threads_at > 0)
 		derive_threads(value + threads_at, taken_ns + threads_at,
 			       how != NULL ? how + threads_at : NULL);
-	return derive(value, taken_ns, how);
+	return derive(value, taken_ns, heap_max, how);
 }
 
 /** Under the lock. */
@@ -75,7 +76,7 @@ static void show(const struct servers *servers, const struct server *server, siz
 {
 	double value[SERVERS_METRICS_MAX];
 	int64_t taken_ns[SERVERS_METRICS_MAX];
-	const struct servers_brief brief = {
+	struct servers_brief brief = {
 		.name = server->name,
 		.address = server->address,
 		.is_skipped = server->is_skipped,
@@ -87,7 +88,8 @@ static void show(const struct servers *servers, const struct server *server, siz
 	};
 
 	copy_samples(server, value, taken_ns, servers->n_metrics);
-	(void)derive_all(servers->threads_at, value, taken_ns, NULL);
+	brief.max_is_assumed = server->heap_max > 0 && isnan(value[HEAP_MAX]);
+	(void)derive_all(servers->threads_at, server->heap_max, value, taken_ns, NULL);
 	fn(arg, server->index, &brief);
 }
 
@@ -115,16 +117,18 @@ uint64_t servers_scan(struct servers *servers, size_t n_metrics, uint64_t since,
 bool servers_get(struct servers *servers, size_t index, struct servers_entry *out)
 {
 	size_t threads_at;
+	double heap_max;
 
 	if (index >= servers->n)
 		return false;
 	pthread_mutex_lock(&servers->lock);
 	copy_server(servers->server[index], out);
 	threads_at = servers->threads_at;
+	heap_max = servers->server[index]->heap_max;
 	pthread_mutex_unlock(&servers->lock);
 
 	memset(out->how, 0, sizeof out->how);
-	out->contradictions = derive_all(threads_at, out->value, out->taken_ns, out->how);
+	out->contradictions = derive_all(threads_at, heap_max, out->value, out->taken_ns, out->how);
 	return true;
 }
 

@@ -31,6 +31,7 @@ struct server {
 	bool is_suspected; /* skipped on hearsay: it is polled, and cleared if it turns out good */
 	struct servers_wish wish;
 	char name[64], address[128];
+	double heap_max;  /* the configuration's, for derive(); 0: none */
 	size_t index;     /* in the configuration's order */
 	int64_t trust_ns; /* from when on a good poll clears it */
 	uint64_t rejected[SERVERS_REJECTS];

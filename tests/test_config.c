@@ -70,7 +70,7 @@ Test(config, tells_every_mistake_with_its_place_and_what_would_be_right)
 			*at = '\n';
 		n++;
 	}
-	cr_expect_eq(n, 78, "%zu examples", n);
+	cr_expect_eq(n, 80, "%zu examples", n);
 	free(data);
 }
 
@@ -309,6 +309,26 @@ Test(config, reads_collectors_with_options_and_makes_secrets_absolute)
 	free(community);
 	free(packed);
 	free(expected);
+	config_free(config);
+}
+
+Test(config, a_heap_has_the_maximum_of_its_server_and_else_of_a_collector_that_polls_it)
+{
+	struct config *config = read_good_text(
+		"servers:\n"
+		"  - { name: admin, address: 'h:1', role: admin }\n"
+		"  - { name: a, address: 'h:1', heap_max: 1536MiB }\n"
+		"  - { name: b, address: 'h:1' }\n"
+		"  - { name: c, address: 'h:1' }\n"
+		"collectors:\n"
+		"  - { name: one, plugin: http, target: x, servers: [a, b], heap_max: 8GiB }\n"
+		"  - { name: two, plugin: http, target: x }\n"
+		"services: [{ name: s }]\n");
+
+	cr_expect_eq(config->servers[0].heap_max, 0);
+	cr_expect_eq(config->servers[1].heap_max, INT64_C(1610612736));
+	cr_expect_eq(config->servers[2].heap_max, INT64_C(8589934592));
+	cr_expect_eq(config->servers[3].heap_max, 0);
 	config_free(config);
 }
 
