@@ -29,6 +29,7 @@ enum servers_reject {
 	SERVERS_TOO_LARGE,
 	SERVERS_ABOVE_ONE,
 	SERVERS_MANY,
+	SERVERS_TWICE,
 	SERVERS_OTHER, /* a word of the collector's own */
 	SERVERS_REJECTS
 };

@@ -29,6 +29,7 @@ const char *servers_reject_word(enum servers_reject reject)
 		[SERVERS_TOO_LARGE] = "too_large",
 		[SERVERS_ABOVE_ONE] = "above_one",
 		[SERVERS_MANY] = "many",
+		[SERVERS_TWICE] = "twice",
 		[SERVERS_OTHER] = "other",
 	};
 

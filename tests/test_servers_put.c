@@ -58,6 +58,7 @@ Test(servers_put, counts_by_its_word_what_a_collector_does_not_believe)
 		{ "too_large", SERVERS_TOO_LARGE },
 		{ "above_one", SERVERS_ABOVE_ONE },
 		{ "many", SERVERS_MANY },
+		{ "twice", SERVERS_TWICE },
 		{ "other", SERVERS_OTHER },
 	};
 	struct servers *servers = make(NULL);
