@@ -156,6 +156,10 @@ void config_duration(struct config_reader *reader, const yaml_node_t *node, cons
 void config_whole(struct config_reader *reader, const yaml_node_t *node, const char *what,
 		  int64_t least, int64_t most, uint32_t *out);
 
+/** true or false; *out is untouched on a mistake or if node is NULL. [main] */
+void config_bool(struct config_reader *reader, const yaml_node_t *node, const char *what,
+		 bool *out);
+
 /** The size of a heap, of a server or of all that a source polls; *out is untouched on a mistake or
  * if node is NULL. [main] */
 void config_heap_max(struct config_reader *reader, const yaml_node_t *node, int64_t *out);

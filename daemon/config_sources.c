@@ -11,9 +11,9 @@
 
 #define DAY (86400 * CLOCK_S)
 
-enum { NAME, PLUGIN, TARGET, INTERVAL, TIMEOUT, SERVERS, PROFILE, HEAP_MAX };
+enum { NAME, PLUGIN, TARGET, INTERVAL, TIMEOUT, SERVERS, PROFILE, HEAP_MAX, BACKUP };
 static const char *const source_keys[] = { "name",    "plugin",  "target",   "interval", "timeout",
-					   "servers", "profile", "heap_max", NULL };
+					   "servers", "profile", "heap_max", "backup",   NULL };
 static const struct config_range interval_range = { 50 * CLOCK_MS, DAY, "50ms to 1d" };
 static const struct config_range timeout_range = { CLOCK_MS, DAY, "1ms to 1d" };
 
@@ -111,6 +111,7 @@ static void read_source(struct config_reader *reader, const yaml_node_t *node,
 			       "polls, like \"udp:${host}:161\"");
 	read_times(reader, slot, source);
 	config_heap_max(reader, slot[HEAP_MAX], &source->heap_max);
+	config_bool(reader, slot[BACKUP], "backup", &source->is_backup);
 	read_plugin(reader, slot, source, nodes);
 }
 

@@ -319,6 +319,14 @@ void config_whole(struct config_reader *reader, const yaml_node_t *node, const c
 			       what, text, least, most);
 }
 
+void config_bool(struct config_reader *reader, const yaml_node_t *node, const char *what, bool *out)
+{
+	const char *text = node != NULL ? config_text(reader, node, what, false) : NULL;
+
+	if (text != NULL && text_bool(text, out) < 0)
+		config_mistake(reader, node, "%s \"%s\" is neither true nor false", what, text);
+}
+
 void config_heap_max(struct config_reader *reader, const yaml_node_t *node, int64_t *out)
 {
 	const char *text = node != NULL ? config_text(reader, node, "heap_max", false) : NULL;

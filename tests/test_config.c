@@ -70,7 +70,7 @@ Test(config, tells_every_mistake_with_its_place_and_what_would_be_right)
 			*at = '\n';
 		n++;
 	}
-	cr_expect_eq(n, 80, "%zu examples", n);
+	cr_expect_eq(n, 81, "%zu examples", n);
 	free(data);
 }
 
@@ -329,6 +329,23 @@ Test(config, a_heap_has_the_maximum_of_its_server_and_else_of_a_collector_that_p
 	cr_expect_eq(config->servers[1].heap_max, INT64_C(1610612736));
 	cr_expect_eq(config->servers[2].heap_max, INT64_C(8589934592));
 	cr_expect_eq(config->servers[3].heap_max, 0);
+	config_free(config);
+}
+
+Test(config, a_server_knows_the_strictest_stale_after_of_its_services)
+{
+	struct config *config = read_good_text("servers:\n"
+					       "  - { name: a, address: 'h:1' }\n"
+					       "  - { name: b, address: 'h:1' }\n"
+					       "  - { name: c, address: 'h:1' }\n"
+					       "services:\n"
+					       "  - { name: s, servers: [a, b] }\n"
+					       "  - { name: t, servers: [b], stale_after: 4s }\n"
+					       "  - { name: u, servers: [b], stale_after: 5s }\n");
+
+	cr_expect_eq(config->servers[0].stale_after_ns, 10000 * MS);
+	cr_expect_eq(config->servers[1].stale_after_ns, 4000 * MS);
+	cr_expect_eq(config->servers[2].stale_after_ns, 0);
 	config_free(config);
 }
 

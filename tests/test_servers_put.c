@@ -255,3 +255,83 @@ Test(servers_put, has_the_figures_of_threads_once_one_of_them_is_asked_for)
 	cr_expect_null(entry_of(servers, "ms1").how[ratio]);
 	servers_free(servers);
 }
+
+/*** Backups ***/
+
+#define MS INT64_C(1000000)
+
+/* ms1, polled by "jvm" and its backup "snmp"; a router looks no further back than a second. */
+static struct servers *with_backup(void)
+{
+	static char jvm[] = "jvm", snmp[] = "snmp";
+	struct config_server list[] = { trio[0], trio[1], trio[2] };
+	struct config_source sources[] = { { .name = jvm }, { .name = snmp, .is_backup = true } };
+	const struct config config = {
+		.servers = list, .n_servers = 3, .sources = sources, .n_sources = 2
+	};
+	struct servers *servers = servers_new(NULL);
+
+	list[1].stale_after_ns = 1000 * MS;
+	cr_assert_eq(servers_configure(servers, &config, NULL), 0);
+	return servers;
+}
+
+static void expect_figure(struct servers *servers, const char *metric, double value,
+			  int64_t taken_ns)
+{
+	const int at = servers_metric(servers, metric);
+	const struct servers_entry entry = entry_of(servers, "ms1");
+
+	cr_expect_eq(entry.value[at], value, "%s is %g, not %g", metric, entry.value[at], value);
+	cr_expect_eq(entry.taken_ns[at], taken_ns, "%s", metric);
+}
+
+Test(servers_put, a_backup_counts_once_the_others_value_is_older_by_half_of_stale_after)
+{
+	struct servers *servers = with_backup();
+	const int busy = servers_metric(servers, "busy_threads");
+
+	servers_put_from(servers, "snmp", "ms1", busy, 7, 1000 * MS);
+	expect_figure(servers, "busy_threads", 7, 1000 * MS);
+	servers_put_from(servers, "jvm", "ms1", busy, 50, 900 * MS);
+	expect_figure(servers, "busy_threads", 50, 900 * MS);
+	servers_put_from(servers, "snmp", "ms1", busy, 8, 1400 * MS);
+	expect_figure(servers, "busy_threads", 50, 900 * MS);
+	servers_put_from(servers, "snmp", "ms1", busy, 9, 1401 * MS);
+	expect_figure(servers, "busy_threads", 9, 1401 * MS);
+	servers_put_from(servers, "jvm", "ms1", busy, 60, 1300 * MS);
+	expect_figure(servers, "busy_threads", 60, 1300 * MS);
+	servers_free(servers);
+}
+
+Test(servers_put, a_backup_does_not_count_beside_what_follows_from_the_others_values)
+{
+	struct servers *servers = with_backup();
+	const int free_at = servers_metric(servers, "jvm_heap_free_bytes");
+	const int threads_max = servers_metric(servers, "max_threads");
+
+	servers_put_from(servers, "jvm", "ms1", servers_metric(servers, "jvm_heap_used_bytes"), 70,
+			 1000 * MS);
+	servers_put_from(servers, "jvm", "ms1", servers_metric(servers, "jvm_heap_size_bytes"), 100,
+			 1000 * MS);
+	servers_put_from(servers, "snmp", "ms1", free_at, 44, 1200 * MS);
+	servers_put_from(servers, "snmp", "ms1", threads_max, 200, 1200 * MS);
+	expect_figure(servers, "jvm_heap_free_bytes", 30, 1000 * MS);
+	expect_figure(servers, "max_threads", 200, 1200 * MS);
+	servers_put_from(servers, "snmp", "ms1", free_at, 45, 1600 * MS);
+	expect_figure(servers, "jvm_heap_free_bytes", 45, 1600 * MS);
+	servers_free(servers);
+}
+
+Test(servers_put, what_a_backup_says_is_judged_and_counted_as_any_value)
+{
+	struct servers *servers = with_backup();
+	const int busy = servers_metric(servers, "busy_threads");
+
+	cr_expect_eq(servers_put_from(servers, "snmp", "ms1", busy, -1, 0), -EINVAL);
+	cr_expect_str_eq(rejected_by(servers, 0).source, "snmp");
+	cr_expect_eq(servers_put_from(servers, "snmp", "ms1", busy, 5, 2000 * MS), 0);
+	cr_expect_eq(servers_put_from(servers, "snmp", "ms1", busy, 4, 1000 * MS), 0);
+	expect_figure(servers, "busy_threads", 5, 2000 * MS);
+	servers_free(servers);
+}
