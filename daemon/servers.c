@@ -216,8 +216,8 @@ int servers_configure(struct servers *servers, const struct config *config, stru
 	const size_t n = config->n_servers;
 	bool *is_kept = calloc(n + 1, sizeof *is_kept);
 	struct lists next = {
-		.server = calloc(n + 1, sizeof *next.server),
-		.by_name = calloc(n + 1, sizeof *next.by_name),
+		.server = calloc(n + 1, sizeof(struct server *)),
+		.by_name = calloc(n + 1, sizeof(struct server *)),
 		.changed = calloc(n + 1, sizeof *next.changed),
 		.backup = calloc(config->n_sources + 1, sizeof *next.backup),
 	};
@@ -226,8 +226,8 @@ int servers_configure(struct servers *servers, const struct config *config, stru
 	    next.backup == NULL || is_kept == NULL ||
 	    !gather(servers, config, next.server, is_kept))
 		goto no_memory;
-	memcpy(next.by_name, next.server, n * sizeof *next.by_name);
-	qsort(next.by_name, n, sizeof *next.by_name, compare_names);
+	memcpy(next.by_name, next.server, n * sizeof(struct server *));
+	qsort(next.by_name, n, sizeof(struct server *), compare_names);
 	for (size_t i = 0; i < config->n_sources; i++)
 		if (config->sources[i].is_backup)
 			(void)text_copy(next.backup[next.n_backups++], sizeof *next.backup,

@@ -227,18 +227,21 @@ int servers_reject(struct servers *servers, const char *source, const char *name
 	return rc;
 }
 
+static void forget(struct samples *samples, size_t metric)
+{
+	if (metric < samples->n)
+		samples->at[metric] = (struct sample){ .value = NAN };
+}
+
 /* Another heap_max is news of the heap: who measured a maximum before may do so no more, and who
  * does will soon say it again. */
 static void take_heap_max(struct server *server, double heap_max)
 {
-	struct samples *const all[] = { &server->sample, &server->backup };
-
 	if (server->heap_max == heap_max)
 		return;
 	server->heap_max = heap_max;
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		if (all[i]->n > HEAP_MAX)
-			all[i]->at[HEAP_MAX] = (struct sample){ .value = NAN };
+	forget(&server->sample, HEAP_MAX);
+	forget(&server->backup, HEAP_MAX);
 }
 
 void servers_take_rules(struct server *server, const struct config_server *from)

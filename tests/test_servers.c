@@ -427,35 +427,6 @@ Test(servers, keeps_what_it_knows_over_a_reload)
 	servers_free(servers);
 }
 
-/* A source that knew the maximum may have given way to one that does not. */
-Test(servers, another_heap_max_takes_the_place_of_what_was_measured_until_it_is_measured_again)
-{
-	struct config_server next[] = { trio[0], trio[1], trio[2] };
-	struct servers *servers = make(NULL);
-	const int used = servers_metric(servers, "jvm_heap_used_bytes");
-	const int max = servers_metric(servers, "jvm_heap_max_bytes");
-	const size_t available = (size_t)servers_metric(servers, "jvm_heap_available_bytes");
-	struct servers_entry entry;
-
-	servers_put(servers, "ms1", max, 4 * GIB, 10);
-	servers_put(servers, "ms1", used, 1 * GIB, 20);
-	next[1].heap_max = (int64_t)(8 * GIB);
-	configure(servers, next, 3);
-	entry = entry_of(servers, "ms1");
-	cr_expect_eq(entry.value[max], 8 * GIB);
-	cr_expect_eq(entry.value[available], 7 * GIB);
-	cr_expect_eq(entry.taken_ns[available], 20);
-	cr_expect_eq(entry.polls, 0, "nobody was polled");
-	cr_expect(isnan(entry_of(servers, "ms2").value[max]));
-
-	servers_put(servers, "ms1", max, 4 * GIB, 15);
-	configure(servers, next, 3);
-	entry = entry_of(servers, "ms1");
-	cr_expect_eq(entry.value[max], 4 * GIB, "measured, and the heap_max is the same");
-	cr_expect_eq(entry.taken_ns[available], 15);
-	servers_free(servers);
-}
-
 Test(servers, starts_afresh_with_a_new_address_or_role)
 {
 	struct config_server next[] = { trio[0], trio[1], trio[2] };

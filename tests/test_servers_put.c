@@ -7,6 +7,8 @@
 #include "clock.h"
 #include "servers_scene.h"
 
+#define GIB 1073741824.0
+
 static struct servers_rejected rejected_by(struct servers *servers, size_t k)
 {
 	struct servers_rejected rejected;
@@ -253,6 +255,35 @@ Test(servers_put, has_the_figures_of_threads_once_one_of_them_is_asked_for)
 	servers_put(servers, "ms1", (int)ratio, 0.3, 20);
 	cr_expect_eq(entry_of(servers, "ms1").value[ratio], 0.3, "it is measured, and newer");
 	cr_expect_null(entry_of(servers, "ms1").how[ratio]);
+	servers_free(servers);
+}
+
+/* A source that knew the maximum may have given way to one that does not. */
+Test(servers_put, another_heap_max_takes_the_place_of_what_was_measured_until_it_is_measured_again)
+{
+	struct config_server next[] = { trio[0], trio[1], trio[2] };
+	struct servers *servers = make(NULL);
+	const int used = servers_metric(servers, "jvm_heap_used_bytes");
+	const int max = servers_metric(servers, "jvm_heap_max_bytes");
+	const size_t available = (size_t)servers_metric(servers, "jvm_heap_available_bytes");
+	struct servers_entry entry;
+
+	servers_put(servers, "ms1", max, 4 * GIB, 10);
+	servers_put(servers, "ms1", used, 1 * GIB, 20);
+	next[1].heap_max = (int64_t)(8 * GIB);
+	configure(servers, next, 3);
+	entry = entry_of(servers, "ms1");
+	cr_expect_eq(entry.value[max], 8 * GIB);
+	cr_expect_eq(entry.value[available], 7 * GIB);
+	cr_expect_eq(entry.taken_ns[available], 20);
+	cr_expect_eq(entry.polls, 0, "nobody was polled");
+	cr_expect(isnan(entry_of(servers, "ms2").value[max]));
+
+	servers_put(servers, "ms1", max, 4 * GIB, 15);
+	configure(servers, next, 3);
+	entry = entry_of(servers, "ms1");
+	cr_expect_eq(entry.value[max], 4 * GIB, "measured, and the heap_max is the same");
+	cr_expect_eq(entry.taken_ns[available], 15);
 	servers_free(servers);
 }
 
