@@ -22,7 +22,10 @@ struct config_server {
 	char *address;     /* "host:port", "[v6]:port" */
 	char *host, *port; /* host: with the brackets of an IPv6 address */
 	bool is_admin;
-	uint32_t weight; /* 0 .. 100, default 1 */
+	uint32_t weight;  /* 0 .. 100, default 1 */
+	int64_t heap_max; /* bytes, where no source says a maximum; its own, or that of a collector
+			     which polls it; 0: none */
+	int64_t stale_after_ns; /* of the strictest service that has it; 0: none has it */
 	struct config_pair *vars;
 	size_t n_vars;
 	struct config_pair *targets; /* source name: target, instead of the source's template */
@@ -42,6 +45,8 @@ struct config_source {
 	char *name, *plugin;
 	char *target;                    /* template: ${host} ${port} ${name} ${var} */
 	int64_t interval_ns, timeout_ns; /* default 2 s, 500 ms; timeout <= interval; at most 1 d */
+	int64_t heap_max;                /* of servers that have none of their own; 0: none */
+	bool is_backup;                  /* counts where no other source has something fresh */
 	size_t *servers;                 /* indices of managed servers it polls; default: all */
 	size_t n_servers;
 	/* Every other key of the entry. Those of the source language and what its profile says are

@@ -44,7 +44,8 @@ static void server_free(struct server *server)
 {
 	if (server == NULL)
 		return;
-	free(server->sample);
+	free(server->sample.at);
+	free(server->backup.at);
 	free(server->reject);
 	free(server->failing);
 	free(server);
@@ -105,6 +106,7 @@ void servers_free(struct servers *servers)
 	free(servers->server);
 	free(servers->by_name);
 	free(servers->changed);
+	free(servers->backup);
 	for (size_t i = 0; i < servers->n_metrics; i++)
 		free(servers->metric[i]);
 	servers_operator_free(servers->wishes);
@@ -156,22 +158,35 @@ static int64_t longest_turn(const struct config *config)
 	return turn_ns;
 }
 
+/** The lists of a configuration that is being taken over. */
+struct lists {
+	struct server **server, **by_name;
+	uint64_t *changed;
+	char (*backup)[64];
+	size_t n_backups;
+};
+
 /** Put the new lists in place and free the servers that are no longer in them. */
-static void take_over(struct servers *servers, const struct config *config, struct server **next,
-		      struct server **by_name, uint64_t *changed)
+static void take_over(struct servers *servers, const struct config *config,
+		      const struct lists *lists)
 {
 	struct server **const old = servers->server, **const old_by_name = servers->by_name;
+	struct server **const next = lists->server;
 	const size_t n_old = servers->n;
 
 	pthread_mutex_lock(&servers->lock);
 	free(servers->changed);
-	servers->changed = changed;
+	free(servers->backup);
+	servers->changed = lists->changed;
+	servers->backup = lists->backup;
+	servers->n_backups = lists->n_backups;
 	servers->server = next;
-	servers->by_name = by_name;
+	servers->by_name = lists->by_name;
 	servers->n = config->n_servers;
 	servers->turn_ns = longest_turn(config);
 	for (size_t i = 0; i < servers->n; i++) {
 		next[i]->weight = config->servers[i].weight;
+		servers_take_rules(next[i], &config->servers[i]);
 		next[i]->wish = servers_operator_get(servers->wishes, next[i]->name);
 		if (next[i]->is_skipped)
 			suspect(servers, next[i]);
@@ -188,30 +203,44 @@ static void take_over(struct servers *servers, const struct config *config, stru
 	free(old_by_name);
 }
 
+static void lists_free(struct lists *lists)
+{
+	free(lists->server);
+	free(lists->by_name);
+	free(lists->changed);
+	free(lists->backup);
+}
+
 int servers_configure(struct servers *servers, const struct config *config, struct err *err)
 {
 	const size_t n = config->n_servers;
-	struct server **next = calloc(n + 1, sizeof(struct server *));
-	struct server **by_name = calloc(n + 1, sizeof(struct server *));
-	uint64_t *changed = calloc(n + 1, sizeof *changed);
 	bool *is_kept = calloc(n + 1, sizeof *is_kept);
+	struct lists next = {
+		.server = calloc(n + 1, sizeof(struct server *)),
+		.by_name = calloc(n + 1, sizeof(struct server *)),
+		.changed = calloc(n + 1, sizeof *next.changed),
+		.backup = calloc(config->n_sources + 1, sizeof *next.backup),
+	};
 
-	if (next == NULL || by_name == NULL || changed == NULL || is_kept == NULL ||
-	    !gather(servers, config, next, is_kept))
+	if (next.server == NULL || next.by_name == NULL || next.changed == NULL ||
+	    next.backup == NULL || is_kept == NULL ||
+	    !gather(servers, config, next.server, is_kept))
 		goto no_memory;
-	memcpy(by_name, next, n * sizeof(struct server *));
-	qsort(by_name, n, sizeof(struct server *), compare_names);
-	take_over(servers, config, next, by_name, changed);
+	memcpy(next.by_name, next.server, n * sizeof(struct server *));
+	qsort(next.by_name, n, sizeof(struct server *), compare_names);
+	for (size_t i = 0; i < config->n_sources; i++)
+		if (config->sources[i].is_backup)
+			(void)text_copy(next.backup[next.n_backups++], sizeof *next.backup,
+					config->sources[i].name);
+	take_over(servers, config, &next);
 	free(is_kept);
 	return 0;
 
 no_memory:
-	for (size_t i = 0; next != NULL && is_kept != NULL && i < n; i++)
+	for (size_t i = 0; next.server != NULL && is_kept != NULL && i < n; i++)
 		if (!is_kept[i])
-			server_free(next[i]);
-	free(next);
-	free(by_name);
-	free(changed);
+			server_free(next.server[i]);
+	lists_free(&next);
 	free(is_kept);
 	return err_set(err, -ENOMEM, "out of memory for %zu servers", n);
 }

@@ -70,7 +70,7 @@ Test(config, tells_every_mistake_with_its_place_and_what_would_be_right)
 			*at = '\n';
 		n++;
 	}
-	cr_expect_eq(n, 78, "%zu examples", n);
+	cr_expect_eq(n, 81, "%zu examples", n);
 	free(data);
 }
 

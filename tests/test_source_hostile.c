@@ -323,6 +323,25 @@ Test(hostile, rows_of_series_without_end)
 		       body, CR_REPLY, "more than 4096 rows or 65536 values in the answer");
 }
 
+/* Each is compared with all others: the square of their number would take minutes. */
+Test(hostile, many_series_of_which_one_comes_twice)
+{
+	char *body = calloc(1, 2 * BODY_MAX), *at = body;
+
+	for (int i = 0; i < 60000; i++)
+		at += sprintf(at, "n{l=\"%d\"} 1\n%s", i, i < 40000 ? "m 1\n" : "");
+	sprintf(at, "n{l=\"0\"} 1\n");
+	expect_bounded("one of 100,000 lines",
+		       "{ format: prometheus, fields: { busy_threads: { "
+		       "select: n, reduce: sum } } }",
+		       body, CR_VALUE, "busy_threads: twice: in lines 1 and 100001: ");
+	expect_bounded("all the same",
+		       "{ format: prometheus, fields: { busy_threads: { select: n, "
+		       "reduce: sum } } }",
+		       fill("", "n{l=\"0\"} 1\n", "", 60000 * 11), CR_VALUE,
+		       "busy_threads: twice: in lines 1 and 2: ");
+}
+
 Test(hostile, text_that_costs_a_regular_expression_much)
 {
 	expect_bounded("blanks", text, fill("", " ", "", 4096), CR_ABSENT, "nothing at");

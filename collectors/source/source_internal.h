@@ -53,6 +53,7 @@ enum source_reject {
 	SOURCE_TOO_LARGE, /* 2^53 or more: "no limit", or no longer exact */
 	SOURCE_ABOVE_ONE, /* a share of more than all */
 	SOURCE_MANY,      /* several values and no word how to make one of them */
+	SOURCE_TWICE,     /* from a series that the answer has twice */
 	SOURCE_NO_TIME,   /* no time of this century */
 };
 
@@ -137,6 +138,11 @@ size_t source_sheet_named(struct source_sheet *sheet, const char *name);
 /** A value came. */
 void source_sheet_take(struct source_sheet *sheet, size_t row, size_t slot,
 		       const struct source_raw *raw);
+
+/** A value that has come cannot be true, for a reason that only its kind knows: the first such
+ * reason counts, before all others. text: what to show of it. */
+void source_sheet_refuse(struct source_sheet *sheet, size_t row, size_t slot,
+			 enum source_reject reject, const char *text);
 
 static inline const struct source_sum *source_sheet_at(const struct source_sheet *sheet, size_t row,
 						       size_t slot)

@@ -9,6 +9,8 @@
 
 #include <callrouter/order.h>
 
+#include "text.h"
+
 /*** Names ***/
 
 static uint32_t *probe(const struct source_names *names, const void *base, size_t stride,
@@ -222,4 +224,15 @@ void source_sheet_take(struct source_sheet *sheet, size_t row, size_t slot,
 		take_number(sum, at, raw);
 		break;
 	}
+}
+
+void source_sheet_refuse(struct source_sheet *sheet, size_t row, size_t slot,
+			 enum source_reject reject, const char *text)
+{
+	struct source_sum *sum = &sheet->sum[row * sheet->parts->n_slots + slot];
+
+	if (sum->reject == reject)
+		return;
+	sum->reject = reject;
+	(void)text_copy(sum->text, sizeof sum->text, text);
 }

@@ -25,6 +25,7 @@ static const struct {
 	[SOURCE_TOO_LARGE] = { "too_large", "2^53 or more means \"no limit\", or is not exact" },
 	[SOURCE_ABOVE_ONE] = { "above_one", "more than all of it; is it percent?" },
 	[SOURCE_MANY] = { "many", "several values match; select one, or add reduce" },
+	[SOURCE_TWICE] = { "twice", "same name and labels; who knows which one is true" },
 	[SOURCE_NO_TIME] = { "no_time", "not a time from 2001 to 2100; is the unit right?" },
 };
 
@@ -248,6 +249,8 @@ enum source_state source_value_reduce(const struct source_slot *slot, const stru
 	if (sum->n == 0)
 		return SOURCE_MISSING;
 	*reject = sum->reject;
+	if (*reject == SOURCE_TWICE)
+		return SOURCE_REJECTED;
 	if (slot->reduce == SOURCE_COUNT)
 		*reject = SOURCE_TAKEN;
 	else if (slot->reduce == SOURCE_ONE && sum->n > 1)
