@@ -83,22 +83,84 @@ void config_vars_check_use(struct config_reader *reader, const struct config_sou
 
 /*** What a source names ***/
 
+/* What stands at pointer, in the description, becomes a pair. */
+static void note(struct config_reader *reader, const struct source_yaml *yaml, const char *pointer,
+		 struct config_pair *pair)
+{
+	const struct source_place place = source_yaml_place(yaml, pointer);
+
+	pair->line = (int)place.line;
+	pair->column = (int)place.column;
+	if (place.file != NULL && strcmp(place.file, reader->path) != 0)
+		pair->file = config_copy(reader, place.file);
+}
+
+static void note_about(struct config_reader *reader, const struct source_yaml *yaml,
+		       const char *pointer, const char *text, struct config_source *source)
+{
+	struct config_pair *pair = &source->abouts[source->n_abouts];
+
+	if (strstr(text, "${") == NULL) /* it has been judged */
+		return;
+	source->n_abouts++;
+	pair->name = config_copy(reader, pointer + 1);
+	pair->value = config_copy(reader, text);
+	note(reader, yaml, pointer, pair);
+}
+
 void config_vars_note(struct config_reader *reader, const struct source *parsed,
 		      const struct source_yaml *yaml, struct config_source *source)
 {
+	source->abouts = config_array(reader, 2, sizeof *source->abouts);
+	if (source->abouts != NULL) {
+		note_about(reader, yaml, "/community_suffix", parsed->community_suffix, source);
+		note_about(reader, yaml, "/context", parsed->context, source);
+	}
 	source->variables = config_array(reader, parsed->n_variables, sizeof *source->variables);
 	for (size_t i = 0; source->variables != NULL && i < parsed->n_variables; i++) {
 		const struct source_variable *variable = &parsed->variable[i];
-		const struct source_place place = source_yaml_place(yaml, variable->pointer);
 		struct config_pair *pair = &source->variables[source->n_variables++];
 
 		pair->name = config_copy(reader, variable->name);
 		pair->value = config_copy(reader, variable->pointer);
-		pair->line = (int)place.line;
-		pair->column = (int)place.column;
-		if (place.file != NULL && strcmp(place.file, reader->path) != 0)
-			pair->file = config_copy(reader, place.file);
+		note(reader, yaml, variable->pointer, pair);
 	}
+}
+
+/*** What is said of them ***/
+
+/* Where it stands, for config_mistake_in(). */
+static struct config_place place_of(const struct config_pair *pair,
+				    const struct config_source_nodes *nodes)
+{
+	return (struct config_place){ pair->file, (size_t)pair->line, (size_t)pair->column,
+				      pair->file != NULL ? nodes->profile : NULL };
+}
+
+/* Filled in for each server, can it be sent? */
+static void check_about(struct config_reader *reader, const struct config_source *source,
+			const struct config_place *place, const struct config_pair *about)
+{
+	const struct config_server *first = NULL;
+	char why[128], first_why[128] = "", others[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < source->n_servers; i++) {
+		const struct config_server *server = &reader->config->servers[source->servers[i]];
+		char *text = config_expand(about->value, server);
+
+		if (text != NULL && source_about_check(text, true, why, sizeof why) < 0 &&
+		    n++ == 0) {
+			first = server;
+			memcpy(first_why, why, sizeof why);
+		}
+		free(text); /* NULL: a variable is missing, which is told elsewhere */
+	}
+	if (first == NULL)
+		return;
+	(void)config_others(others, sizeof others, n - 1);
+	config_mistake_in(reader, place, "%s cannot be sent for server \"%s\"%s: %s", about->name,
+			  first->name, others, first_why);
 }
 
 /* Does one poll answer for several servers? */
@@ -121,13 +183,7 @@ void config_vars_check(struct config_reader *reader, const struct config_source 
 
 	for (size_t i = 0; i < source->n_variables; i++) {
 		const struct config_pair *pair = &source->variables[i];
-		const bool is_of_profile = pair->file != NULL;
-		struct config_use use = { { pair->file, (size_t)pair->line, (size_t)pair->column,
-					    is_of_profile ? nodes->profile : NULL },
-					  NULL,
-					  pair->name,
-					  0,
-					  false };
+		struct config_use use = { place_of(pair, nodes), NULL, pair->name, 0, false };
 
 		if (pair->name == NULL || pair->value == NULL) /* no memory, and that is known */
 			continue;
@@ -142,6 +198,12 @@ void config_vars_check(struct config_reader *reader, const struct config_source 
 				use.what, pair->name);
 		else
 			config_vars_check_use(reader, source, &use);
+	}
+	for (size_t i = 0; i < source->n_abouts && !is_for_all; i++) {
+		const struct config_place place = place_of(&source->abouts[i], nodes);
+
+		if (source->abouts[i].name != NULL && source->abouts[i].value != NULL)
+			check_about(reader, source, &place, &source->abouts[i]);
 	}
 }
 

@@ -127,6 +127,66 @@ Test(config_vars, that_are_no_names_are_told)
 	expect_told("c.yaml:10:3: \"${zone\" is no variable; write ${NAME}, closed by }\n");
 }
 
+#define TABLE                                                                                      \
+	"  format: snmp-table\n"                                                                   \
+	"  key: .1.3.6.1\n"                                                                        \
+	"  fields: { busy_threads: .1.3.6.2 }\n"
+
+Test(config_vars, behind_a_community_are_those_of_each_server)
+{
+	struct config *config;
+	struct cr_var *vars;
+	size_t n;
+
+	write_collector("udp:10.0.0.1", TABLE "  community_suffix: \"@${name}/${rack}\"\n");
+	config = read_good("c.yaml", &with);
+	cr_expect(config_asks_each(&config->sources[0]), "one agent, and each server");
+	vars = config_vars(&config->sources[0], &config->servers[1], &n);
+	cr_assert_eq(n, 2);
+	cr_expect_str_eq(vars[0].value, "ms2");
+	cr_expect_str_eq(vars[1].value, "b \"c");
+	free(vars);
+	config_free(config);
+}
+
+Test(config_vars, in_a_context_are_told_like_all_others)
+{
+	write_collector("udp:10.0.0.1", TABLE "  context: \"${zone}\"\n");
+	expect_told("c.yaml:12:3: context: ${zone} is unknown for server \"ms2\"; there are "
+		    "${host}, ${port}, ${name} and the server's vars\n");
+	write_collector("udp:10.0.0.1", TABLE "  scope: group\n  context: \"${name}\"\n");
+	expect_told("c.yaml:13:3: context: ${name} is another one for each server, but one poll "
+		    "answers for all servers of this collector; write what it stands for\n");
+	write_collector("http://10.0.0.1", "  format: json\n"
+					   "  context: \"${name}\"\n"
+					   "  fields: { busy_threads: /b }\n");
+	expect_told("c.yaml:10:3: context is for SNMP; remove it from an HTTP source\n");
+}
+
+/* Of the second server only, and as long as its name is. */
+Test(config_vars, that_make_a_community_too_long_are_told_with_the_server)
+{
+	char keys[512], text[251];
+
+	memset(text, 's', 250);
+	text[250] = '\0';
+	snprintf(keys, sizeof keys, TABLE "  community_suffix: \"@%s${rack}\"\n", text);
+	write_collector("udp:10.0.0.1", keys);
+	config_free(read_good("c.yaml", &with));
+	snprintf(keys, sizeof keys, TABLE "  community_suffix: \"@%sx${rack}\"\n", text);
+	write_collector("udp:10.0.0.1", keys);
+	expect_told("c.yaml:12:3: community_suffix cannot be sent for server \"ms2\": it has 256 "
+		    "bytes, and SNMP takes at most 255; shorten it\n");
+	snprintf(keys, sizeof keys, TABLE "  context: \"@%s${name}${rack}\"\n", text);
+	write_collector("udp:10.0.0.1", keys);
+	expect_told("c.yaml:12:3: context cannot be sent for server \"ms2\": it has 258 bytes, "
+		    "and SNMP takes at most 255; shorten it\n");
+	snprintf(keys, sizeof keys, TABLE "  context: \"%s${name}${name}${rack}\"\n", text);
+	write_collector("udp:10.0.0.1", keys);
+	expect_told("c.yaml:12:3: context cannot be sent for server \"ms1\" and 1 other: it has "
+		    "257 bytes, and SNMP takes at most 255; shorten it\n");
+}
+
 /* Into a header they would bring another one. */
 Test(config_vars, hold_no_line_breaks)
 {

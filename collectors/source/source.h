@@ -100,6 +100,10 @@ struct source {
 	enum source_scope scope;
 	bool has_auth; /* "auth" was given; else: basic with a user, bearer with a token */
 	enum source_auth auth;
+	/* SOURCE_SNMP. Whom an agent is asked about: what follows the community (versions 1 and
+	 * 2c), and the context (version 3). "${x}" stands for variable x: source_fill(). "": none.
+	 */
+	char *community_suffix, *context;
 	struct source_request *request;
 	size_t n_requests;
 	char **metric; /* names of all fields of all requests, each once */
@@ -133,6 +137,14 @@ extern const char *const source_language_keys[];
  */
 int source_fill(const char *text, const struct cr_target *target, enum source_escape escape,
 		char **out);
+
+#define SOURCE_ABOUT_MAX 255 /* bytes of a community, suffix included; of a context */
+
+/**
+ * Can this stand in a community or a context? is_filled: no value is to come into it any more.
+ * Returns 0, or -EINVAL with what is wrong in why. [any]
+ */
+int source_about_check(const char *text, bool is_filled, char *why, size_t why_len);
 
 /*** Samples ***/
 
