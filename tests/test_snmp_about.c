@@ -111,6 +111,15 @@ Test(snmp_about, a_suffix_holds_the_variables_of_its_server)
 		      "\"@${wls}-${host}\" names a variable that this server does not have");
 }
 
+Test(snmp_about, the_secret_before_the_suffix_holds_no_variables)
+{
+	write_community("public@${name}\n", 0600);
+	setup_suffix("max_per_agent=3");
+	expect_all_good();
+	cr_expect_not_null(strstr(fake_snmp_asked(fake), "@${name}@ms2 "), "%s",
+			   fake_snmp_asked(fake));
+}
+
 Test(snmp_about, a_suffix_without_variables_may_ask_about_all_of_a_domain)
 {
 	const char *more[] = { community_setting, NULL };
