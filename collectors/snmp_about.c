@@ -14,6 +14,8 @@ static int judge(const struct snmp_access *access, const char *about, char *text
 	const bool has_user = access->version == SNMP_VERSION_3;
 	char why[128];
 
+	if (access->about[0] == '\0') /* it speaks of itself */
+		return 0;
 	if (source_about_check(about, true, why, sizeof why) < 0) {
 		(void)snprintf(text, text_len, "%s cannot be sent for this server: %s",
 			       has_user ? "context" : "community_suffix", why);

@@ -432,7 +432,8 @@ bool snmp_agent_is_alone(const struct snmp_agent *agent)
 	const int64_t heard_ns = agent->link.known->heard_ns;
 	const int64_t since_ns = agent->n_silent > 0 ? agent->silent_ns : agent->poll->begun_ns;
 
-	return heard_ns >= since_ns && heard_ns > agent->heard_ns;
+	return heard_ns >= since_ns && heard_ns > agent->heard_ns &&
+	       agent->heard_ns < agent->poll->begun_ns;
 }
 
 /* Has nobody been answered for long? Then nobody knows who is there. */

@@ -324,8 +324,8 @@ static enum snmp_verdict give_up_alone(struct snmp_poll *poll, long long ms)
 {
 	return snmp_poll_fail(
 		poll, CR_TIMEOUT,
-		"no answer in %lld ms, but the agent answers for other servers: does it know %s "
-		"\"%.60s\"?",
+		"no answer in %lld ms, but the agent answers for other servers: this one is down "
+		"or slow, or %s \"%.60s\" is wrong",
 		ms, poll->access->version == SNMP_VERSION_3 ? "context" : "community_suffix",
 		poll->about);
 }

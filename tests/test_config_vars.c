@@ -187,6 +187,20 @@ Test(config_vars, that_make_a_community_too_long_are_told_with_the_server)
 		    "257 bytes, and SNMP takes at most 255; shorten it\n");
 }
 
+Test(config_vars, that_leave_a_context_empty_are_told)
+{
+	write_text("c.yaml",
+		   "servers: [{ name: a, address: \"h:1\", vars: { x: \"\" } }]\n"
+		   "services: [{ name: s }]\n"
+		   "collectors:\n"
+		   "- name: p\n"
+		   "  plugin: web\n"
+		   "  target: udp:h\n" TABLE "  context: ${x}\n",
+		   0644);
+	expect_told("c.yaml:10:3: context cannot be sent for server \"a\": it is empty once it is "
+		    "filled in; look at its vars\n");
+}
+
 /* Into a header they would bring another one. */
 Test(config_vars, hold_no_line_breaks)
 {

@@ -154,8 +154,8 @@ Test(snmp_about, a_server_that_the_agent_keeps_silent_about_is_told_from_a_dead_
 		expect_server(0, 100);
 		expect_server(1, 200);
 		expect_failed(2, CR_TIMEOUT,
-			      "no answer in 200 ms, but the agent answers for other servers: does "
-			      "it know community_suffix \"@ms3\"?");
+			      "no answer in 200 ms, but the agent answers for other servers: this "
+			      "one is down or slow, or community_suffix \"@ms3\" is wrong");
 	}
 	fake_snmp_mode(fake, FAKE_SILENT, 0);
 	poll_all(SHORT_MS); /* others were answered since the one before */
@@ -256,6 +256,23 @@ Test(snmp_about, a_community_that_is_too_long_with_its_suffix_is_not_sent_in_par
 	}
 }
 
+/* A poll without a context would be answered, and well: by the figures of the agent itself. */
+Test(snmp_about, a_context_that_comes_to_nothing_is_not_left_out)
+{
+	static const struct cr_var var = { "x", "" };
+	const char *more[] = { "version=3", "user=poller", NULL };
+
+	setup_agent();
+	setup_servers(WEBLOGIC " { context: '${x}' }", more);
+	for (int i = 0; i < SERVERS; i++)
+		collector_host_vars(host, i, &var, 1);
+	poll_all(LONG_MS);
+	expect_failed(0, CR_CONNECT,
+		      "context cannot be sent for this server: it is empty once it "
+		      "is filled in; look at its vars");
+	cr_expect_eq(fake_snmp_requests(fake), 0);
+}
+
 Test(snmp_about, version_3_takes_no_suffix)
 {
 	const char *more[] = { "version=3", "user=poller", NULL };
@@ -334,7 +351,7 @@ Test(snmp_about, a_context_that_is_not_answered_costs_the_others_nothing)
 	fake_snmp_delay(fake, 0);
 	poll_all(SHORT_MS);
 	expect_failed(2, CR_TIMEOUT,
-		      "but the agent answers for other servers: does it know context \"ms3\"?");
+		      "for other servers: this one is down or slow, or context \"ms3\" is wrong");
 	fake_snmp_deaf(fake, NULL);
 	expect_all_good();
 }

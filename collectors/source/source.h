@@ -141,8 +141,8 @@ int source_fill(const char *text, const struct cr_target *target, enum source_es
 #define SOURCE_ABOUT_MAX 255 /* bytes of a community, suffix included; of a context */
 
 /**
- * Can this stand in a community or a context? is_filled: no value is to come into it any more.
- * Returns 0, or -EINVAL with what is wrong in why. [any]
+ * Can this follow a community, or be a context? is_filled: no value is to come into it any more.
+ * Nothing at all cannot: that would be a question about somebody else. Returns 0, or -EINVAL with what is wrong in why. [any]
  */
 int source_about_check(const char *text, bool is_filled, char *why, size_t why_len);
 

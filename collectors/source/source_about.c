@@ -20,6 +20,10 @@ int source_about_check(const char *text, bool is_filled, char *why, size_t why_l
 			       (unsigned char)text[i], i + 1);
 		return -EINVAL;
 	}
+	if (is_filled && len == 0) { /* the agent would speak of itself */
+		(void)snprintf(why, why_len, "it is empty once it is filled in; look at its vars");
+		return -EINVAL;
+	}
 	if (!is_filled || len <= SOURCE_ABOUT_MAX)
 		return 0;
 	(void)snprintf(why, why_len, "it has %zu bytes, and SNMP takes at most %d; shorten it", len,
@@ -40,7 +44,8 @@ static char *read_text(struct source_parser *parser, const json_t *root, const c
 		source_parser_fault(parser, &at, "%s is for SNMP; remove it from an HTTP source",
 				    key);
 	source_parser_variables(parser, &at, text);
-	if (source_about_check(text, strstr(text, "${") == NULL, why, sizeof why) < 0)
+	if (text[0] != '\0' &&
+	    source_about_check(text, strstr(text, "${") == NULL, why, sizeof why) < 0)
 		source_parser_fault(parser, &at, "%s: %s", key, why);
 	return source_parser_copy(parser, text);
 }

@@ -84,7 +84,7 @@ error()
 {
 	ctl servers --json | jq -r ".servers[] | select(.server == \"$1\").error // \"\""
 }
-scene_wait 20 '[[ $(error ms9) == *"but the agent answers for other servers: does it know community_suffix \"@ms9\"?" ]]'
+scene_wait 20 '[[ $(error ms9) == *"but the agent answers for other servers: this one is down or slow, or community_suffix \"@ms9\" is wrong" ]]'
 polled 6
 same "error of ms1" "$(error ms1)" ""
 same "error of ms2" "$(error ms2)" ""
