@@ -8,7 +8,6 @@
 
 #include "source.h"
 
-/* Judges what will be sent. The community itself is a secret: its length is not told either. */
 static int judge(const struct snmp_access *access, const char *about, char *text, size_t text_len)
 {
 	const bool has_user = access->version == SNMP_VERSION_3;
@@ -16,17 +15,11 @@ static int judge(const struct snmp_access *access, const char *about, char *text
 
 	if (access->about[0] == '\0') /* it speaks of itself */
 		return 0;
-	if (source_about_check(about, true, why, sizeof why) < 0) {
-		(void)snprintf(text, text_len, "%s cannot be sent for this server: %s",
-			       has_user ? "context" : "community_suffix", why);
-		return -EINVAL;
-	}
-	if (has_user || strlen(access->community) + strlen(about) <= SOURCE_ABOUT_MAX)
+	if (source_about_check_filled(about, has_user ? NULL : access->community, why,
+				      sizeof why) == 0)
 		return 0;
-	(void)snprintf(text, text_len,
-		       "the community and community_suffix \"%.60s\" have more than %d bytes "
-		       "together; shorten one of them",
-		       about, SOURCE_ABOUT_MAX);
+	(void)snprintf(text, text_len, "%s cannot be sent for this server: %s",
+		       has_user ? "context" : "community_suffix", why);
 	return -EINVAL;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "secret.h"
 #include "source.h"
 #include "source_yaml.h"
 #include "text.h"
@@ -129,38 +130,60 @@ void config_vars_note(struct config_reader *reader, const struct source *parsed,
 
 /*** What is said of them ***/
 
-/* Where it stands, for config_mistake_in(). */
-static struct config_place place_of(const struct config_pair *pair,
-				    const struct config_source_nodes *nodes)
+/* The community that a suffix follows, if it can be read: what is wrong with its file is told by
+ * others. */
+static bool read_community(const struct config_source *source, struct secret *secret)
 {
-	return (struct config_place){ pair->file, (size_t)pair->line, (size_t)pair->column,
-				      pair->file != NULL ? nodes->profile : NULL };
+	char text[2 * CONFIG_TEXT_MAX + 300]; /* nobody wants to know */
+
+	for (size_t i = 0; i < source->n_options; i++)
+		if (strcmp(source->options[i].name, "community_file") == 0)
+			return secret_read(secret, "", source->options[i].value, text,
+					   sizeof text) == 0;
+	return false;
 }
 
-/* Filled in for each server, can it be sent? */
-static void check_about(struct config_reader *reader, const struct config_source *source,
-			const struct config_place *place, const struct config_pair *about)
+/* A text, filled in for each server. */
+struct filling {
+	const struct config_pair *about;
+	const char *community;             /* that it follows; NULL: none, or nobody knows */
+	const struct config_server *first; /* of n for whom it cannot be sent */
+	char why[128];
+	size_t n;
+};
+
+static void fill(struct filling *filling, const struct config_server *server)
 {
-	const struct config_server *first = NULL;
-	char why[128], first_why[128] = "", others[64];
-	size_t n = 0;
+	char *text = config_expand(filling->about->value, server), why[sizeof filling->why];
 
-	for (size_t i = 0; i < source->n_servers; i++) {
-		const struct config_server *server = &reader->config->servers[source->servers[i]];
-		char *text = config_expand(about->value, server);
-
-		if (text != NULL && source_about_check(text, true, why, sizeof why) < 0 &&
-		    n++ == 0) {
-			first = server;
-			memcpy(first_why, why, sizeof why);
-		}
-		free(text); /* NULL: a variable is missing, which is told elsewhere */
+	/* NULL: a variable is missing, which is told elsewhere */
+	if (text != NULL &&
+	    source_about_check_filled(text, filling->community, why, sizeof why) < 0 &&
+	    filling->n++ == 0) {
+		filling->first = server;
+		memcpy(filling->why, why, sizeof why);
 	}
-	if (first == NULL)
+	free(text);
+}
+
+static void check_about(struct config_reader *reader, const struct config_source *source,
+			const struct config_source_nodes *nodes, const struct config_pair *about)
+{
+	const struct config_place place = config_pair_place(about, nodes->profile);
+	struct filling filling = { .about = about };
+	struct secret secret;
+	char others[64];
+
+	if (strcmp(about->name, "community_suffix") == 0 && read_community(source, &secret))
+		filling.community = secret.text;
+	for (size_t i = 0; i < source->n_servers; i++)
+		fill(&filling, &reader->config->servers[source->servers[i]]);
+	secret_wipe(&secret);
+	if (filling.first == NULL)
 		return;
-	(void)config_others(others, sizeof others, n - 1);
-	config_mistake_in(reader, place, "%s cannot be sent for server \"%s\"%s: %s", about->name,
-			  first->name, others, first_why);
+	(void)config_others(others, sizeof others, filling.n - 1);
+	config_mistake_in(reader, &place, "%s cannot be sent for server \"%s\"%s: %s", about->name,
+			  filling.first->name, others, filling.why);
 }
 
 /* Does one poll answer for several servers? */
@@ -183,7 +206,8 @@ void config_vars_check(struct config_reader *reader, const struct config_source 
 
 	for (size_t i = 0; i < source->n_variables; i++) {
 		const struct config_pair *pair = &source->variables[i];
-		struct config_use use = { place_of(pair, nodes), NULL, pair->name, 0, false };
+		struct config_use use = { config_pair_place(pair, nodes->profile), NULL, pair->name,
+					  0, false };
 
 		if (pair->name == NULL || pair->value == NULL) /* no memory, and that is known */
 			continue;
@@ -199,12 +223,9 @@ void config_vars_check(struct config_reader *reader, const struct config_source 
 		else
 			config_vars_check_use(reader, source, &use);
 	}
-	for (size_t i = 0; i < source->n_abouts && !is_for_all; i++) {
-		const struct config_place place = place_of(&source->abouts[i], nodes);
-
+	for (size_t i = 0; i < source->n_abouts && !is_for_all; i++)
 		if (source->abouts[i].name != NULL && source->abouts[i].value != NULL)
-			check_about(reader, source, &place, &source->abouts[i]);
-	}
+			check_about(reader, source, nodes, &source->abouts[i]);
 }
 
 /*** Values ***/

@@ -201,6 +201,48 @@ Test(config_vars, that_leave_a_context_empty_are_told)
 		    "filled in; look at its vars\n");
 }
 
+static int find_agent(void *arg, bool want_router, const char *plugin,
+		      const struct cr_option **table, struct err *err)
+{
+	static const struct cr_option options[] = {
+		{ "source", CR_TEXT, NULL, 0, 0, NULL, "made of profile" },
+		{ "community_file", CR_TEXT, "", 0, 0, NULL, "file with the community" },
+		{ 0 },
+	};
+
+	if (strcmp(plugin, "web") != 0)
+		return find_options(arg, want_router, plugin, table, err);
+	*table = options;
+	return 0;
+}
+
+/* Of 255 bytes the community has 249. */
+Test(config_vars, that_make_a_community_too_long_with_the_secret_are_told_without_it)
+{
+	const struct config_plugins agent = { .options = find_agent,
+					      .arg = plugins_arg,
+					      .profiles = &profiles };
+	static const char keys[] = TABLE "  community_file: community\n"
+					 "  community_suffix: \"@${rack}${name}\"\n";
+	char text[256], *report;
+
+	memset(text, 's', 249);
+	memcpy(text + 249, "\n", 2);
+	write_text("community", text, 0640);
+	write_collector("udp:10.0.0.1", keys);
+	report = report_on("c.yaml", &agent, -EINVAL, NULL);
+	cr_expect_str_eq(report,
+			 "c.yaml:13:3: community_suffix cannot be sent for server \"ms2\": the "
+			 "community has more than 255 bytes with it; shorten one of them\n");
+	free(report);
+	write_text("community", text + 1, 0640);
+	report = report_on("c.yaml", &agent, -EINVAL, NULL);
+	cr_expect_not_null(strstr(report, "\"ms2\""));
+	free(report);
+	write_text("community", text + 3, 0640);
+	config_free(read_good("c.yaml", &agent));
+}
+
 /* Into a header they would bring another one. */
 Test(config_vars, hold_no_line_breaks)
 {

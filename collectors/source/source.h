@@ -140,11 +140,15 @@ int source_fill(const char *text, const struct cr_target *target, enum source_es
 
 #define SOURCE_ABOUT_MAX 255 /* bytes of a community, suffix included; of a context */
 
+/** Can this stand behind a community or in a context, values of variables apart? Returns 0, or
+ * -EINVAL with what is wrong in why. [any] */
+int source_about_check(const char *text, char *why, size_t why_len);
+
 /**
- * Can this follow a community, or be a context? is_filled: no value is to come into it any more.
- * Nothing at all cannot: that would be a question about somebody else. Returns 0, or -EINVAL with what is wrong in why. [any]
+ * The same once values are filled in. community: what it follows, which is not shown; NULL: it is a
+ * context, or nobody knows. Nothing at all is refused, too: it would ask about somebody else. [any]
  */
-int source_about_check(const char *text, bool is_filled, char *why, size_t why_len);
+int source_about_check_filled(const char *text, const char *community, char *why, size_t why_len);
 
 /*** Samples ***/
 
