@@ -275,6 +275,18 @@ static int refuse_unused(long version, const struct source *source, const struct
 	return 0;
 }
 
+/* A suffix without variables is judged here, all others with each server. */
+static int check_suffix(const struct snmp_config *config, const struct cr_open *in)
+{
+	const char *suffix = config->source->community_suffix;
+	char why[128];
+
+	if (suffix[0] == '\0' || strstr(suffix, "${") != NULL ||
+	    source_about_check_filled(suffix, config->community.text, why, sizeof why) == 0)
+		return 0;
+	return snmp_config_refuse(in, -EINVAL, "community_suffix: %s", why);
+}
+
 static int read_access(struct snmp_config *config, const struct cr_open *in,
 		       struct snmp_access *access)
 {
@@ -303,7 +315,7 @@ static int read_access(struct snmp_config *config, const struct cr_open *in,
 					  version_words[option[OPTION_VERSION].num]);
 	code = read_community(&config->community, in);
 	access->community = config->community.text;
-	return code;
+	return code < 0 ? code : check_suffix(config, in);
 }
 
 /*** All of it ***/

@@ -256,6 +256,23 @@ Test(snmp_about, a_community_that_is_too_long_with_its_suffix_is_not_sent_in_par
 	}
 }
 
+Test(snmp_about, a_suffix_without_variables_that_is_too_long_is_told_at_once)
+{
+	const char *more[] = { community_setting, NULL };
+	char secret[252];
+	const char *err;
+
+	memset(secret, 's', 250);
+	memcpy(secret + 250, "\n", 2);
+	write_community(secret, 0600);
+	err = try_open(WEBLOGIC " { community_suffix: '@dom12' }", more);
+	cr_assert_not_null(err);
+	cr_expect_str_eq(err, "community_suffix: the community has more than 255 bytes with it; "
+			      "shorten one of them");
+	err = try_open(WEBLOGIC " { community_suffix: '@dom1' }", more);
+	cr_expect_null(err, "%s", err);
+}
+
 /* A poll without a context would be answered, and well: by the figures of the agent itself. */
 Test(snmp_about, a_context_that_comes_to_nothing_is_not_left_out)
 {
