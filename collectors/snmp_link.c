@@ -8,6 +8,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "source.h"
+
 #define LARGEST_DATAGRAM 65507
 
 /* What our transport needs besides its socket. */
@@ -49,6 +51,15 @@ static bool is_our_report(const struct snmp_link *link, const uint8_t *buf, size
 	return false;
 }
 
+/* net-snmp does not look. */
+static bool is_our_community(const struct snmp_link *link, const uint8_t *buf, size_t len)
+{
+	const netsnmp_session *asked = snmp_sess_session(link->session);
+
+	return snmp_report_is_from(buf, len, (uint32_t)asked->version,
+				   (const char *)asked->community, asked->community_len);
+}
+
 static int wire_receive(netsnmp_transport *transport, void *buf, int size, void **opaque, int *len)
 {
 	struct snmp_link *link = ((const struct wire *)transport->data)->link;
@@ -58,9 +69,7 @@ static int wire_receive(netsnmp_transport *transport, void *buf, int size, void 
 	*len = 0;
 	if (got > 0 && link->access->version == SNMP_VERSION_3) {
 		link->has_report = is_our_report(link, buf, (size_t)got, &link->report);
-	} else if (got > 0 && !link->is_stream &&
-		   !snmp_report_is_from(buf, (size_t)got, (uint32_t)link->access->version,
-					link->access->community, link->access->community_len)) {
+	} else if (got > 0 && !link->is_stream && !is_our_community(link, buf, (size_t)got)) {
 		errno = EBADMSG;
 		return -1;
 	}
@@ -192,6 +201,7 @@ static int open_session(struct snmp_link *link)
 {
 	const struct snmp_access *access = link->access;
 	netsnmp_transport *transport = wire_new(link, is_connected(link));
+	char community[SOURCE_ABOUT_MAX + 1] = "";
 	netsnmp_session wanted;
 
 	if (transport == NULL)
@@ -202,20 +212,33 @@ static int open_session(struct snmp_link *link)
 	wanted.callback = ignore;
 	wanted.callback_magic = link;
 	if (access->version == SNMP_VERSION_3) {
-		snmp_user_enter(access->user, &link->engine, &wanted);
+		snmp_user_enter(access->user, &link->engine, link->about, &wanted);
 	} else {
-		/* net-snmp copies it, but its structure does not say const. */
-		wanted.community = (unsigned char *)(uintptr_t)access->community;
-		wanted.community_len = access->community_len;
+		(void)snprintf(community, sizeof community, "%s%s", access->community, link->about);
+		wanted.community = (unsigned char *)community;
+		wanted.community_len = strlen(community);
 	}
 	link->session = snmp_sess_add_ex(&wanted, transport, NULL, NULL, look_at_context, NULL,
 					 NULL, NULL, NULL); /* on failure it frees */
+	explicit_bzero(community, sizeof community);
 	explicit_bzero(wanted.securityAuthKey, sizeof wanted.securityAuthKey);
 	explicit_bzero(wanted.securityPrivKey, sizeof wanted.securityPrivKey);
 	if (link->session != NULL)
 		return 0;
 	link->fd = -1;
 	return -ENOMEM;
+}
+
+/* Whose engine it is, if anybody knows. */
+static void take_engine(struct snmp_link *link)
+{
+	const struct snmp_known *known = link->known;
+
+	if (link->access->engine.len > 0)
+		link->engine = link->access->engine;
+	else if (link->engine.len == 0 && known->engine.len > 0 &&
+		 resolve_is_same(&known->address, &link->address))
+		link->engine = known->engine;
 }
 
 int snmp_link_open(struct snmp_link *link, const struct snmp_place *place,
@@ -232,8 +255,7 @@ int snmp_link_open(struct snmp_link *link, const struct snmp_place *place,
 	link->fd = fd;
 	link->n_ids = 0;
 	link->has_report = false;
-	if (access->engine.len > 0)
-		link->engine = access->engine;
+	take_engine(link);
 	if (access->version != SNMP_VERSION_3 || link->engine.len > 0)
 		code = open_session(link);
 	if (code < 0)
@@ -241,9 +263,47 @@ int snmp_link_open(struct snmp_link *link, const struct snmp_place *place,
 	return code;
 }
 
+/* Does another link wait for an answer? It could not be read without the user and the clock. */
+static bool is_in_use(const struct snmp_link *link)
+{
+	return link->known->n_busy > (link->is_busy ? 1 : 0);
+}
+
+void snmp_link_begin(struct snmp_link *link)
+{
+	link->is_busy = true;
+	link->known->n_busy++;
+}
+
+void snmp_link_end(struct snmp_link *link)
+{
+	if (link->is_busy)
+		link->known->n_busy--;
+	link->is_busy = false;
+}
+
+void snmp_link_prove(const struct snmp_link *link, int64_t now_ns)
+{
+	link->known->heard_ns = now_ns;
+	link->known->n_silent = 0;
+	link->known->engine = link->engine;
+	link->known->address = link->address;
+}
+
+static bool is_same_engine(const struct snmp_engine *a, const struct snmp_engine *b)
+{
+	return a->len == b->len && memcmp(a->id, b->id, a->len) == 0;
+}
+
+bool snmp_link_is_proven(const struct snmp_link *link)
+{
+	return link->engine.len > 0 && is_same_engine(&link->engine, &link->known->engine) &&
+	       resolve_is_same(&link->address, &link->known->address);
+}
+
 void snmp_link_rest(const struct snmp_link *link)
 {
-	if (link->session != NULL && link->access->version == SNMP_VERSION_3)
+	if (link->session != NULL && link->access->version == SNMP_VERSION_3 && !is_in_use(link))
 		snmp_user_remove(link->access->user, &link->engine);
 }
 
@@ -259,10 +319,12 @@ void snmp_link_close(struct snmp_link *link)
 	link->is_connecting = false;
 }
 
-void snmp_link_forget(struct snmp_link *link, const struct snmp_access *access)
+void snmp_link_forget(struct snmp_link *link, const struct snmp_access *access, bool is_refuted)
 {
 	snmp_link_close(link);
-	if (link->engine.len > 0)
+	if (is_refuted && is_same_engine(&link->engine, &link->known->engine))
+		link->known->engine.len = 0;
+	if (link->engine.len > 0 && (is_refuted || !is_in_use(link)))
 		snmp_user_forget(access->user, &link->engine);
 	link->engine.len = 0;
 }

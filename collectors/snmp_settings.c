@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define COMMUNITY_MAX 255 /* bytes, as in net-snmp's COMMUNITY_MAX_LEN */
 #define OPEN_AT_LEAST 16
 
 enum {
@@ -19,7 +18,6 @@ enum {
 	OPTION_AUTH_PASSWORD_FILE,
 	OPTION_PRIV_PROTOCOL,
 	OPTION_PRIV_PASSWORD_FILE,
-	OPTION_CONTEXT,
 	OPTION_ENGINE_ID,
 	OPTION_COUNTER64,
 	OPTION_STRICT_SOURCE,
@@ -72,10 +70,6 @@ const struct cr_option snmp_options[] = {
 					.preset = "",
 					.help = "file with the password for priv in its first "
 						"line" },
-	[OPTION_CONTEXT] = { .name = "context",
-			     .type = CR_TEXT,
-			     .preset = "",
-			     .help = "version 3: the context's name" },
 	[OPTION_ENGINE_ID] = { .name = "engine_id",
 			       .type = CR_TEXT,
 			       .preset = "",
@@ -148,11 +142,11 @@ static int read_community(struct secret *community, const struct cr_open *in)
 {
 	const int code = read_secret(community, OPTION_COMMUNITY_FILE, in);
 
-	if (code == 0 && strlen(community->text) > COMMUNITY_MAX)
+	if (code == 0 && strlen(community->text) > SOURCE_ABOUT_MAX)
 		return snmp_config_refuse(in, -EINVAL,
 					  "community_file: the community in %s has more than %d "
 					  "bytes; give agent and file a shorter one",
-					  in->option[OPTION_COMMUNITY_FILE].text, COMMUNITY_MAX);
+					  in->option[OPTION_COMMUNITY_FILE].text, SOURCE_ABOUT_MAX);
 	return code;
 }
 
@@ -223,11 +217,7 @@ static int read_user(struct snmp_user *user, const struct cr_open *in)
 	if (strlen(option[OPTION_USER].text) >= sizeof user->name)
 		return snmp_config_refuse(in, -EINVAL, "user: more than %d letters",
 					  SNMP_USER_LEN - 1);
-	if (strlen(option[OPTION_CONTEXT].text) >= sizeof user->context)
-		return snmp_config_refuse(in, -EINVAL, "context: more than %d letters",
-					  SNMP_CONTEXT_LEN - 1);
 	(void)snprintf(user->name, sizeof user->name, "%s", option[OPTION_USER].text);
-	(void)snprintf(user->context, sizeof user->context, "%s", option[OPTION_CONTEXT].text);
 	user->auth = (size_t)option[OPTION_AUTH_PROTOCOL].num;
 	user->priv = (size_t)option[OPTION_PRIV_PROTOCOL].num;
 	if (user->priv > 0 && user->auth == 0)
@@ -247,12 +237,11 @@ static bool is_set(int option, const struct cr_open *in)
 }
 
 /* What would not be used: whoever wrote it believes that it is. */
-static int refuse_unused(long version, const struct cr_open *in)
+static int refuse_unused(long version, const struct source *source, const struct cr_open *in)
 {
 	static const int of_version_3[] = {
 		OPTION_USER,          OPTION_AUTH_PROTOCOL,      OPTION_AUTH_PASSWORD_FILE,
-		OPTION_PRIV_PROTOCOL, OPTION_PRIV_PASSWORD_FILE, OPTION_CONTEXT,
-		OPTION_ENGINE_ID
+		OPTION_PRIV_PROTOCOL, OPTION_PRIV_PASSWORD_FILE, OPTION_ENGINE_ID,
 	};
 
 	for (size_t i = 0; i < sizeof of_version_3 / sizeof *of_version_3; i++)
@@ -260,8 +249,17 @@ static int refuse_unused(long version, const struct cr_open *in)
 			return snmp_config_refuse(in, -EINVAL,
 						  "%s: set version to 3, or leave it out",
 						  snmp_options[of_version_3[i]].name);
+	if (version != SNMP_VERSION_3 && source->context[0] != '\0')
+		return snmp_config_refuse(in, -EINVAL,
+					  "context: set version to 3, or leave it out; versions 1 "
+					  "and 2c have a community_suffix");
 	if (version != SNMP_VERSION_3)
 		return 0;
+	if (source->community_suffix[0] != '\0')
+		return snmp_config_refuse(
+			in, -EINVAL,
+			"community_suffix: version 3 has a context instead; leave "
+			"it out, or set version to 2c");
 	if (is_set(OPTION_COMMUNITY_FILE, in))
 		return snmp_config_refuse(in, -EINVAL,
 					  "community_file: version 3 has a user instead; leave it "
@@ -277,6 +275,18 @@ static int refuse_unused(long version, const struct cr_open *in)
 	return 0;
 }
 
+/* A suffix without variables is judged here, all others with each server. */
+static int check_suffix(const struct snmp_config *config, const struct cr_open *in)
+{
+	const char *suffix = config->source->community_suffix;
+	char why[128];
+
+	if (suffix[0] == '\0' || strstr(suffix, "${") != NULL ||
+	    source_about_check_filled(suffix, config->community.text, why, sizeof why) == 0)
+		return 0;
+	return snmp_config_refuse(in, -EINVAL, "community_suffix: %s", why);
+}
+
 static int read_access(struct snmp_config *config, const struct cr_open *in,
 		       struct snmp_access *access)
 {
@@ -290,10 +300,12 @@ static int read_access(struct snmp_config *config, const struct cr_open *in,
 		return snmp_config_refuse(in, -EINVAL,
 					  "version 1 has no 64-bit counters, and this source has "
 					  "some: set version to 2c or 3");
-	code = refuse_unused(access->version, in);
+	code = refuse_unused(access->version, config->source, in);
 	if (code < 0)
 		return code;
+	access->about = config->source->community_suffix;
 	if (access->version == SNMP_VERSION_3) {
+		access->about = config->source->context;
 		access->user = &config->user;
 		code = read_engine(&access->engine, in);
 		return code < 0 ? code : read_user(&config->user, in);
@@ -303,8 +315,7 @@ static int read_access(struct snmp_config *config, const struct cr_open *in,
 					  version_words[option[OPTION_VERSION].num]);
 	code = read_community(&config->community, in);
 	access->community = config->community.text;
-	access->community_len = strlen(config->community.text);
-	return code;
+	return code < 0 ? code : check_suffix(config, in);
 }
 
 /*** All of it ***/

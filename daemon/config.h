@@ -61,6 +61,10 @@ struct config_source {
 	 * file are of that place. */
 	struct config_pair *variables;
 	size_t n_variables;
+	/* Keys of the description whose text, filled in for a server, stands in a community or a
+	 * context: at most two. value: the text; places as of variables. */
+	struct config_pair *abouts;
+	size_t n_abouts;
 	int line, column;
 };
 

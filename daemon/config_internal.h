@@ -89,6 +89,11 @@ void config_mistake(struct config_reader *reader, const yaml_node_t *at, const c
  */
 const char *config_others(char *buf, size_t len, size_t n);
 
+/** Where a pair was written: in the configuration, or in the profile that it names at profile_at.
+ * [any] */
+struct config_place config_pair_place(const struct config_pair *pair,
+				      const yaml_node_t *profile_at);
+
 /** Note a mistake in a profile, or in the configuration. file: copied. [main] */
 void config_mistake_in(struct config_reader *reader, const struct config_place *place,
 		       const char *fmt, ...) CR_PRINTF(3, 4);

@@ -32,13 +32,6 @@ static enum guard guard_of(const char *option)
 	return GUARD_NONE;
 }
 
-/* Where an option was written. */
-static struct config_place place_of(const struct config_pair *pair, const yaml_node_t *at)
-{
-	return (struct config_place){ pair->file, (size_t)pair->line, (size_t)pair->column,
-				      pair->file != NULL ? at : NULL };
-}
-
 /* The daemon may run in another folder than the one in which the file was checked. A profile's
  * folder is not its user's. */
 static void make_absolute(struct config_reader *reader, struct config_pair *pair)
@@ -59,7 +52,7 @@ static void make_absolute(struct config_reader *reader, struct config_pair *pair
 static void check_secret(struct config_reader *reader, const struct config_pair *pair,
 			 const yaml_node_t *at, enum guard guard)
 {
-	const struct config_place place = place_of(pair, at);
+	const struct config_place place = config_pair_place(pair, at);
 	char text[2 * CONFIG_TEXT_MAX + 300]; /* it names the file twice */
 	struct secret secret;
 	int code;
@@ -98,7 +91,7 @@ static void check_given(struct config_reader *reader, const struct config_option
 {
 	for (size_t i = 0; i < options->n; i++) {
 		const struct config_pair *pair = &options->pairs[i];
-		const struct config_place place = place_of(pair, options->profile_at);
+		const struct config_place place = config_pair_place(pair, options->profile_at);
 		const char *nearest = NULL;
 		struct err err;
 		const int r = option_check(table, pair->name, pair->value, &err);

@@ -303,6 +303,27 @@ static int ask(struct attempt *attempt, const char *path)
 
 /*** All of it ***/
 
+/* What goes with every question to an SNMP agent, but for the secret. */
+static void print_about(const struct attempt *attempt)
+{
+	static const char *const keys[] = { "community_suffix", "context" };
+	const struct probe_target *target = &attempt->target;
+	const struct cr_target filled = { .name = target->name,
+					  .var = target->vars,
+					  .n_vars = target->n_vars };
+
+	for (size_t i = 0; attempt->language != NULL && i < 2; i++) {
+		const char *text =
+			i == 0 ? attempt->language->community_suffix : attempt->language->context;
+		char *sent;
+
+		if (text[0] != '\0' && source_fill(text, &filled, SOURCE_ESCAPE_NONE, &sent) == 0) {
+			(void)printf(", %s \"%s\"", keys[i], sent);
+			free(sent);
+		}
+	}
+}
+
 static void print_title(const struct attempt *attempt)
 {
 	const struct probe_options *options = attempt->options;
@@ -312,6 +333,7 @@ static void print_title(const struct attempt *attempt)
 		(void)printf("%s instead of %s", options->replay, attempt->target.endpoint);
 	else
 		(void)printf("%s", attempt->target.endpoint);
+	print_about(attempt);
 	if (attempt->target.is_shared)
 		(void)printf(", which answers for %zu server%s", attempt->source->n_servers,
 			     text_s(attempt->source->n_servers));

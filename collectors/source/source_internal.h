@@ -306,6 +306,14 @@ struct json_t *source_parser_item(const struct json_t *json, size_t i);
 size_t source_parser_metric(struct source_parser *parser, const struct source_at *at,
 			    const char *name);
 
+/** Note the variables that a text names which is sent. Which servers have them is for the
+ * configuration to say. */
+void source_parser_variables(struct source_parser *parser, const struct source_at *at,
+			     const char *text);
+
+/** Read whom an SNMP agent is asked about; the transport is known. */
+void source_parser_about(struct source_parser *parser, const struct json_t *root);
+
 /** Read one request. shared: keys that are presets for it, or NULL. */
 void source_parser_request(struct source_parser *parser, const struct source_at *at,
 			   const struct json_t *own, const struct source_at *shared_at,

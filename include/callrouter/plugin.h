@@ -315,9 +315,9 @@ struct cr_target {
 
 	/*** Since 1.3 ***/
 
-	/* Of the variables that the source's path, query, headers or body name, those that this
-	 * server has; "${name}" is name above. None if is_shared. Unchanged as long as the target
-	 * lives. */
+	/* Of the variables that the source names in what it sends (path, query, headers, body,
+	 * community_suffix, context), those that this server has; "${name}" is name above. None if
+	 * is_shared. Unchanged as long as the target lives. */
 	const struct cr_var *var; /* [n_vars] */
 	size_t n_vars;
 };

@@ -119,15 +119,15 @@ static int read_v3(const uint8_t *p, const uint8_t *end, struct ber_request *req
 	request->user[len > 0 ? len : 0] = '\0';
 	if (read_text(&p, end, text, sizeof text) < 0 || read_text(&p, end, text, sizeof text) < 0)
 		return -1;
-	request->context[0] = '\0';
+	request->about[0] = '\0';
 	if ((request->flags & 2) != 0)
 		return 0;
 	if (enter(&p, end, &tag) < 0 || read_text(&p, end, text, sizeof text) < 0)
 		return -1;
-	len = read_text(&p, end, request->context, sizeof request->context - 1);
+	len = read_text(&p, end, request->about, sizeof request->about - 1);
 	if (len < 0)
 		return -1;
-	request->context[len] = '\0';
+	request->about[len] = '\0';
 	return read_pdu(p, end, request);
 }
 
@@ -135,7 +135,8 @@ int ber_read(const uint8_t *p, size_t size, struct ber_request *request)
 {
 	const uint8_t *end = p + size;
 	uint8_t tag;
-	char community[6];
+	char community[6 + sizeof request->about];
+	long len;
 
 	request->n = 0;
 	request->id = 0;
@@ -145,9 +146,11 @@ int ber_read(const uint8_t *p, size_t size, struct ber_request *request)
 	request->version = read_integer(&p, end);
 	if (request->version == BER_V3)
 		return read_v3(p, end, request);
-	if (read_text(&p, end, community, sizeof community) != 6 ||
-	    memcmp(community, "public", 6) != 0)
+	len = read_text(&p, end, community, sizeof community - 1);
+	if (len < 6 || memcmp(community, "public", 6) != 0 || (len > 6 && community[6] != '@'))
 		return -1;
+	memcpy(request->about, community + 6, (size_t)len - 6);
+	request->about[len - 6] = '\0';
 	return read_pdu(p, end, request);
 }
 

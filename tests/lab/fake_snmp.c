@@ -30,6 +30,8 @@ struct fake_snmp {
 	unsigned int limit, delay_ms, requests, discoveries, largest, complaint, seed;
 	uint32_t last_id;
 	uint8_t engine[9];
+	const char *deaf; /* whom it is silent about; NULL: nobody */
+	char asked[512];
 	struct ber_object *object; /* in the order of their names */
 	size_t n_objects;
 };
@@ -200,6 +202,25 @@ static void send_answer(struct fake_snmp *fake, struct ber_writer *w, const stru
 		       to->sin6_family == AF_INET6 ? sizeof *to : sizeof(struct sockaddr_in));
 }
 
+static const char *community_of(const struct fake_snmp *fake, const struct ber_request *request)
+{
+	static _Thread_local char community[6 + sizeof request->about];
+
+	if (fake->mode == FAKE_COMMUNITY)
+		return "private";
+	snprintf(community, sizeof community, "public%s",
+		 fake->mode == FAKE_BARE_COMMUNITY ? "" : request->about);
+	return community;
+}
+
+static void note_asked(struct fake_snmp *fake, const struct ber_request *request)
+{
+	const size_t len = strlen(fake->asked);
+
+	if (request->version != BER_V3 || request->engine_len > 0)
+		snprintf(fake->asked + len, sizeof fake->asked - len, "%s ", request->about);
+}
+
 static void answer(struct fake_snmp *fake, const struct ber_request *request,
 		   const struct sockaddr_in6 *to)
 {
@@ -208,12 +229,12 @@ static void answer(struct fake_snmp *fake, const struct ber_request *request,
 	struct ber_answer answer = {
 		.tag = BER_RESPONSE,
 		.id = request->id + (fake->mode == FAKE_WRONG_ID || fake->mode == FAKE_FLOOD),
-		.community = fake->mode == FAKE_COMMUNITY ? "private" : "public",
+		.community = community_of(fake, request),
 		.engine = fake->engine,
 		.engine_len = sizeof fake->engine,
 		.boots = 1,
 		.time = 1,
-		.context = fake->mode == FAKE_OTHER_CONTEXT ? "other" : request->context
+		.context = fake->mode == FAKE_OTHER_CONTEXT ? "other" : request->about
 	};
 	const unsigned int about = complaint(fake, request);
 
@@ -253,14 +274,19 @@ static void take_request(struct fake_snmp *fake)
 				      (struct sockaddr *)&from, &from_len);
 	struct pollfd stop = { .fd = fake->stop, .events = POLLIN };
 	unsigned int delay_ms;
+	bool is_deaf;
 
 	if (size < 0 || ber_read(buf, (size_t)size, &request) < 0)
 		return;
 	pthread_mutex_lock(&fake->lock);
 	fake->requests++;
 	fake->last_id = (uint32_t)request.id;
+	note_asked(fake, &request);
+	is_deaf = fake->deaf != NULL && strcmp(fake->deaf, request.about) == 0;
 	delay_ms = fake->delay_ms;
 	pthread_mutex_unlock(&fake->lock);
+	if (is_deaf)
+		return;
 	if (delay_ms > 0 && poll(&stop, 1, (int)delay_ms) > 0)
 		return;
 	pthread_mutex_lock(&fake->lock);
@@ -388,6 +414,18 @@ void fake_snmp_complain(struct fake_snmp *fake, unsigned int complaint)
 	pthread_mutex_unlock(&fake->lock);
 }
 
+void fake_snmp_deaf(struct fake_snmp *fake, const char *text)
+{
+	pthread_mutex_lock(&fake->lock);
+	fake->deaf = text;
+	pthread_mutex_unlock(&fake->lock);
+}
+
+const char *fake_snmp_asked(const struct fake_snmp *fake)
+{
+	return fake->asked;
+}
+
 /* Put the object in its place, instead of one of the same name. */
 static void set(struct fake_snmp *fake, const struct ber_object *object)
 {
@@ -421,29 +459,6 @@ void fake_snmp_text(struct fake_snmp *fake, const char *oid, const char *text)
 
 	snprintf(object.text, sizeof object.text, "%s", text);
 	set(fake, &object);
-}
-
-void fake_snmp_weblogic(struct fake_snmp *fake, unsigned int row, const char *parent, int64_t free,
-			int64_t size, int percent)
-{
-	char oid[96];
-
-	snprintf(oid, sizeof oid, ".1.3.6.1.4.1.140.625.340.1.20.%u", row);
-	fake_snmp_text(fake, oid, parent);
-	snprintf(oid, sizeof oid, ".1.3.6.1.4.1.140.625.340.1.25.%u", row);
-	fake_snmp_number(fake, oid, free < 0 ? FAKE_INTEGER : FAKE_COUNTER64, free);
-	snprintf(oid, sizeof oid, ".1.3.6.1.4.1.140.625.340.1.30.%u", row);
-	fake_snmp_number(fake, oid, size < 0 ? FAKE_INTEGER : FAKE_COUNTER64, size);
-	snprintf(oid, sizeof oid, ".1.3.6.1.4.1.140.625.340.1.52.%u", row);
-	if (percent >= 0)
-		fake_snmp_number(fake, oid, FAKE_INTEGER, percent);
-}
-
-void fake_snmp_jvm(struct fake_snmp *fake, int64_t used, int64_t committed, int64_t max)
-{
-	fake_snmp_number(fake, ".1.3.6.1.4.1.42.2.145.3.163.1.1.2.11.0", FAKE_COUNTER64, used);
-	fake_snmp_number(fake, ".1.3.6.1.4.1.42.2.145.3.163.1.1.2.12.0", FAKE_COUNTER64, committed);
-	fake_snmp_number(fake, ".1.3.6.1.4.1.42.2.145.3.163.1.1.2.13.0", FAKE_COUNTER64, max);
 }
 
 /* A number of the agent's own, read under its lock. */
