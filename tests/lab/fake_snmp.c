@@ -423,6 +423,15 @@ void fake_snmp_text(struct fake_snmp *fake, const char *oid, const char *text)
 	set(fake, &object);
 }
 
+void fake_snmp_bytes(struct fake_snmp *fake, const char *oid, const void *bytes, size_t len)
+{
+	struct ber_object object = { .name = read_name(oid), .type = FAKE_STRING };
+
+	object.len = len < sizeof object.text ? len : sizeof object.text;
+	memcpy(object.text, bytes, object.len);
+	set(fake, &object);
+}
+
 void fake_snmp_weblogic(struct fake_snmp *fake, unsigned int row, const char *parent, int64_t free,
 			int64_t size, int percent)
 {

@@ -74,9 +74,13 @@ void fake_snmp_delay(struct fake_snmp *fake, unsigned int ms);
 void fake_snmp_engine(struct fake_snmp *fake, uint8_t engine);
 void fake_snmp_complain(struct fake_snmp *fake, unsigned int complaint);
 
-/** Set an object, new or known: ".1.3.6.1..." with a number, or with a text. */
+/** Set an object, new or known: ".1.3.6.1..." with a number, or with a text of up
+ * to 63 bytes. */
 void fake_snmp_number(struct fake_snmp *fake, const char *oid, enum fake_type type, int64_t value);
 void fake_snmp_text(struct fake_snmp *fake, const char *oid, const char *text);
+
+/** The same with up to 64 bytes of any value. */
+void fake_snmp_bytes(struct fake_snmp *fake, const char *oid, const void *bytes, size_t len);
 
 /** A row of WebLogic's jvmRuntimeTable, with index row; percent < 0: without that column. */
 void fake_snmp_weblogic(struct fake_snmp *fake, unsigned int row, const char *parent, int64_t free,
