@@ -375,9 +375,29 @@ bool http_transfer_renew(struct http_transfer *transfer, CURLcode code)
 	return true;
 }
 
+/* The body with "\\0" for each NUL and "\\\\" for each "\\", or NULL without memory. */
+static char *escape_nuls(const struct http_transfer *transfer)
+{
+	char *escaped = malloc(2 * transfer->len + 1), *to = escaped;
+
+	for (size_t i = 0; escaped && i < transfer->len; i++) {
+		const char byte = transfer->body[i];
+
+		if (byte == '\0' || byte == '\\')
+			*to++ = '\\';
+		*to++ = (char)(byte == '\0' ? '0' : byte);
+	}
+	if (escaped)
+		*to = '\0';
+	return escaped;
+}
+
 void http_transfer_log(const struct http_transfer *transfer, const struct cr_host *host,
 		       size_t index)
 {
+	const bool has_nul = transfer->len > 0 && memchr(transfer->body, '\0', transfer->len);
+	char *escaped = has_nul ? escape_nuls(transfer) : NULL;
+	const char *body = transfer->len > 0 ? transfer->body : "";
 	char *location = NULL, *url = NULL, *type = NULL;
 	long status = 0;
 
@@ -386,9 +406,10 @@ void http_transfer_log(const struct http_transfer *transfer, const struct cr_hos
 	curl_easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_URL, &url);
 	curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
 	host->log(host, CR_DEBUG,
-		  "answer\nrequest %zu\nstatus %ld\ntype %s\nlocation %s\nurl %s\n\n%.*s", index,
+		  "answer\nrequest %zu\nstatus %ld\ntype %s\nlocation %s\nurl %s\n%s\n%s", index,
 		  status, type ? type : "", location ? location : "", url ? url : "",
-		  (int)transfer->len, transfer->body ? transfer->body : "");
+		  escaped ? "escaped\n" : "", escaped ? escaped : body);
+	free(escaped);
 }
 
 int http_transfer_finish(struct http_transfer *transfer, CURLcode code,

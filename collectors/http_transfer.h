@@ -80,7 +80,9 @@ int http_transfer_prepare(struct http_transfer *transfer, const struct source_re
 			  struct http_failure *failure);
 
 /** Log at level debug what came, if anything did: lines "request 0", "status 200", "type ...",
- * "location ...", "url ...", an empty one, and the body. */
+ * "location ...", "url ...", an empty one, and the body. A text ends at a NUL: if there is one in
+ * the body, a line "escaped" stands before the empty one, each NUL is a "\\0" and each "\\" a
+ * "\\\\". */
 void http_transfer_log(const struct http_transfer *transfer, const struct cr_host *host,
 		       size_t index);
 

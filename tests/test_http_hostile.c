@@ -216,3 +216,15 @@ Test(http_hostile, what_follows_packed_data_is_refused_as_such)
 			      "member is taken");
 	}
 }
+
+/* A text for the log ends at a NUL, and who tries a source reads the answer there. */
+Test(http_hostile, an_answer_with_nuls_is_logged_as_a_whole)
+{
+	static const char body[] = HEAP "\0\\0 junk";
+	const int target = add_target("log_answers=true");
+
+	fake_http_page_bytes(web, "200 OK", "", body, sizeof body - 1);
+	expect_failed(poll_once(target), CR_REPLY, "it holds a NUL byte");
+	cr_expect(collector_host_logged(host, "escaped\n\n" HEAP "\\0\\\\0 junk"), "%s",
+		  collector_host_logged(host, ""));
+}
