@@ -194,6 +194,7 @@ enum source_reject source_value_number(const struct source_slot *slot, const str
 		return reject;
 	if (isnan(*out))
 		return SOURCE_NAN;
+	*out += 0.0; /* or -0 would be shown as such */
 	return isinf(*out) ? SOURCE_INFINITE : SOURCE_TAKEN;
 }
 

@@ -156,6 +156,9 @@ echo '{"status":200,"value":{"used":300,"committed":200,"max":-1}}' >"$SCENE/odd
 tries 0 jvm --replay "$SCENE/odd.json"
 shown "jvm_heap_max_bytes - undefined"
 shown "inconsistent: used > size"
+echo '{"status":200,"value":{"used":-0.0,"committed":200,"max":-1}}' >"$SCENE/odd.json"
+tries 0 jvm --replay "$SCENE/odd.json"
+shown "jvm_heap_used_bytes 0 bytes (0 B) found"
 tries 1 jvm --replay "$SCENE/nowhere.json"
 finds "$SCENE/err" "callrouterd: $SCENE/nowhere.json: No such file or directory"
 {
