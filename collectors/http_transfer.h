@@ -18,6 +18,15 @@ struct http_page {
 	struct curl_slist *headers, *connect_to;
 };
 
+/** Why we broke an answer off. */
+enum http_cut {
+	HTTP_CUT_NONE = 0,
+	HTTP_CUT_BODY,    /* its body is too large */
+	HTTP_CUT_HEADERS, /* there are too many headers */
+	HTTP_CUT_RAW,     /* too many bytes came for the body that they made */
+	HTTP_CUT_MEMORY,
+};
+
 /** Any request: handles are dear, and only as many are kept as there are polls at once. */
 struct http_transfer {
 	SLIST_ENTRY(http_transfer) next;
@@ -27,8 +36,9 @@ struct http_transfer {
 	CURL *easy;
 	char *body; /* of len bytes and a NUL, if len is not 0 */
 	size_t len, capacity, header_len;
-	bool is_too_big; /* the reason why we broke off */
-	bool is_proven;  /* digest: the server has taken an answer to the challenge in the handle */
+	size_t n_visits, raw_len; /* libcurl's looks at it; bytes behind the headers, if counted */
+	enum http_cut cut;
+	bool is_proven; /* digest: the server has taken an answer to the challenge in the handle */
 	int64_t timeout_ns;
 	char error[CURL_ERROR_SIZE];
 };
@@ -70,7 +80,9 @@ int http_transfer_prepare(struct http_transfer *transfer, const struct source_re
 			  struct http_failure *failure);
 
 /** Log at level debug what came, if anything did: lines "request 0", "status 200", "type ...",
- * "location ...", "url ...", an empty one, and the body. */
+ * "location ...", "url ...", an empty one, and the body. A text ends at a NUL: if there is one in
+ * the body, a line "escaped" stands before the empty one, each NUL is a "\\0" and each "\\" a
+ * "\\\\". */
 void http_transfer_log(const struct http_transfer *transfer, const struct cr_host *host,
 		       size_t index);
 

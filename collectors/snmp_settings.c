@@ -351,8 +351,7 @@ static int read_source(struct snmp_config *config, const struct cr_open *in)
 		return snmp_config_refuse(in, code, "out of memory");
 	if (code == 0 && config->source->transport != SOURCE_SNMP)
 		return snmp_config_refuse(in, -EINVAL,
-					  "this source is for another collector: set transport to "
-					  "snmp, or plugin to http");
+					  "this source is read over HTTP; write plugin: http");
 	return code;
 }
 

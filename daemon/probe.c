@@ -152,7 +152,7 @@ static int find_request(struct attempt *attempt)
 
 /*** Answers ***/
 
-/* Read one answer into the sample. body: NUL-terminated; copied where that is needed. */
+/* Read one answer into the sample. */
 static void extract(struct attempt *attempt, size_t request, const struct source_answer *answer)
 {
 	const struct source_request *asked;
@@ -163,6 +163,11 @@ static void extract(struct attempt *attempt, size_t request, const struct source
 	asked = &attempt->language->request[request];
 	if (asked->n_oids == 0) {
 		(void)source_extract(attempt->sample, request, answer);
+		return;
+	}
+	if (answer->len > 0 && memchr(answer->bytes, '\0', answer->len) != NULL) {
+		source_fail(attempt->sample, request, CR_REPLY,
+			    "it holds a NUL byte, which no recorded walk does");
 		return;
 	}
 	copy = strndup(answer->bytes, answer->len);
@@ -258,7 +263,7 @@ static void read_answers(struct attempt *attempt, const struct probe_poll *poll)
 	for (size_t i = 0; i < poll->n_answers; i++) {
 		const struct probe_answer *answer = &poll->answer[i];
 		const struct source_answer read = { .bytes = answer->body,
-						    .len = strlen(answer->body),
+						    .len = answer->len,
 						    .status = answer->status,
 						    .content_type = answer->type,
 						    .location = answer->location,

@@ -49,6 +49,7 @@ static void show_value(char *buf, size_t len, const char *metric, double value)
 {
 	char people[32];
 
+	value += 0.0; /* -0 is 0 */
 	if (isnan(value))
 		(void)text_copy(buf, len, "-");
 	else if (text_ends_in(metric, "_bytes"))

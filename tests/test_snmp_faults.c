@@ -182,6 +182,14 @@ static void expect_refusal(const char *text)
 	cr_assert_not_null(strstr(err, text), "%s", err);
 }
 
+Test(snmp_faults, refuses_a_source_that_is_read_over_http)
+{
+	const char *refused = try_open("format: json\nfields: { busy_threads: /a }", NULL);
+
+	cr_assert_not_null(refused);
+	cr_assert_str_eq(refused, "this source is read over HTTP; write plugin: http");
+}
+
 Test(snmp_faults, refuses_a_community_that_others_can_read)
 {
 	write_community("public\n", 0644);

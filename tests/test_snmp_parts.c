@@ -118,6 +118,21 @@ Test(snmp_cells, take_texts_with_their_length_and_not_with_a_nul)
 	cr_assert_eq(cell->len, 0);
 }
 
+/* Or NULs up to the cut would hide what is behind them. */
+Test(snmp_cells, take_no_end_of_a_text_for_its_end_where_it_was_cut)
+{
+	char text[1100] = "ms1";
+	const struct source_cell *cell;
+
+	text[sizeof text - 1] = 'x';
+	cell = put(ASN_OCTET_STR, text, sizeof text);
+	cr_assert_eq(cell->len, 1024);
+	cr_assert_eq(cell->text[1023], '?');
+	cell = put(ASN_OCTET_STR, text, 1024);
+	cr_assert_eq(cell->len, 1024);
+	cr_assert_eq(cell->text[1023], '\0');
+}
+
 Test(snmp_cells, take_nothing_for_what_is_no_figure)
 {
 	const oid other[] = { 1, 3 };

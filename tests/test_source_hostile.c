@@ -104,6 +104,18 @@ Test(hostile, json_with_a_nul_is_told_in_words_of_our_own)
 	}
 }
 
+/* Whoever reads it as a C string would take what stands before the NUL. */
+Test(hostile, json_with_a_nul_behind_it_is_no_json)
+{
+	static const char body[] = "{\"n\":1}\0{\"n\":2}";
+	const struct source_answer answer = { .bytes = body, .len = sizeof body - 1 };
+
+	bench_begin(NULL, json);
+	(void)source_extract(bench_sample, 0, &answer);
+	EXPECT_FAILED(source_end(bench_sample, "ms1"), CR_REPLY,
+		      "bad JSON in line 1, column 8: it holds a NUL byte");
+}
+
 /* What the last of them says would be believed, and the first by another reader. */
 Test(hostile, json_that_says_two_things_of_one_key)
 {

@@ -49,6 +49,17 @@ Test(truth, takes_numbers_in_every_form_that_programs_write)
 	}
 }
 
+Test(truth, takes_a_zero_below_zero_for_zero)
+{
+	static const char *const zeros[] = { "-0", "-0.0", "\"-0\"", "-0e9", "\"-0.0\"" };
+
+	for (size_t i = 0; i < COUNT(zeros); i++) {
+		cr_expect_eq(read_field("jvm_heap_used_bytes", "", zeros[i]), 0);
+		cr_expect_eq(bench_value("", "jvm_heap_used_bytes"), 0);
+		cr_expect_not(signbit(bench_value("", "jvm_heap_used_bytes")), "%s", zeros[i]);
+	}
+}
+
 Test(truth, rejects_with_a_word_what_cannot_be_true_and_passes_no_zero_on)
 {
 	static const struct {

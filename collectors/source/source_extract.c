@@ -356,6 +356,9 @@ static void take_cell(struct source_sheet *sheet, size_t row, size_t slot,
 
 	if (cell->kind == SOURCE_CELL_NONE)
 		return;
+	/* Many agents send the end of a C string, or a whole field that they have padded. */
+	while (raw.len > 0 && raw.text[raw.len - 1] == '\0')
+		raw.len--;
 	if (cell->kind == SOURCE_CELL_NUMBER) {
 		raw.kind = SOURCE_RAW_NUMBER;
 		raw.number = cell->number;

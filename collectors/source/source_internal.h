@@ -159,7 +159,8 @@ void source_names_fini(struct source_names *names);
 
 /*** Values: source_value.c ***/
 
-/** The value as text, cut by after, before and map; false: none, or it does not fit. */
+/** The value as text, cut by after, before and map; false: none, it does not fit, or there is a NUL
+ * in it. */
 bool source_value_text(const struct source_slot *slot, const struct source_raw *raw, char *buf,
 		       size_t len);
 

@@ -87,8 +87,8 @@ bool source_value_text(const struct source_slot *slot, const struct source_raw *
 	const char *text, *cut, *other;
 	size_t n;
 
-	if (!own_text(raw, number, sizeof number, &text, &n))
-		return false;
+	if (!own_text(raw, number, sizeof number, &text, &n) || memchr(text, '\0', n) != NULL)
+		return false; /* what stands before a NUL is not all of it */
 	if (slot->after != NULL) {
 		cut = find(text, n, slot->after);
 		if (cut == NULL)
@@ -195,6 +195,7 @@ enum source_reject source_value_number(const struct source_slot *slot, const str
 		return reject;
 	if (isnan(*out))
 		return SOURCE_NAN;
+	*out += 0.0; /* or -0 would be shown as such */
 	return isinf(*out) ? SOURCE_INFINITE : SOURCE_TAKEN;
 }
 

@@ -215,7 +215,7 @@ static void put_object(struct ber_writer *w, const struct ber_object *object)
 
 	switch (object->type) {
 	case FAKE_STRING:
-		for (size_t i = strlen(object->text); i-- > 0;)
+		for (size_t i = object->len > 0 ? object->len : strlen(object->text); i-- > 0;)
 			put_byte(w, (uint8_t)object->text[i]);
 		put_head(w, FAKE_STRING, value_end);
 		break;

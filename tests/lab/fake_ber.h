@@ -30,6 +30,7 @@ struct ber_object {
 	uint8_t type;
 	int64_t number;
 	char text[64];
+	size_t len; /* of text; 0: up to its NUL */
 };
 
 /** A request, taken apart. */

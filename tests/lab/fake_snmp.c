@@ -461,6 +461,15 @@ void fake_snmp_text(struct fake_snmp *fake, const char *oid, const char *text)
 	set(fake, &object);
 }
 
+void fake_snmp_bytes(struct fake_snmp *fake, const char *oid, const void *bytes, size_t len)
+{
+	struct ber_object object = { .name = read_name(oid), .type = FAKE_STRING };
+
+	object.len = len < sizeof object.text ? len : sizeof object.text;
+	memcpy(object.text, bytes, object.len);
+	set(fake, &object);
+}
+
 /* A number of the agent's own, read under its lock. */
 static unsigned int count(struct fake_snmp *fake, const unsigned int *number)
 {

@@ -84,9 +84,13 @@ void fake_snmp_deaf(struct fake_snmp *fake, const char *text);
  * discoveries left out. Cut short if there is much. Read when nothing is under way. */
 const char *fake_snmp_asked(const struct fake_snmp *fake);
 
-/** Set an object, new or known: ".1.3.6.1..." with a number, or with a text. */
+/** Set an object, new or known: ".1.3.6.1..." with a number, or with a text of up
+ * to 63 bytes. */
 void fake_snmp_number(struct fake_snmp *fake, const char *oid, enum fake_type type, int64_t value);
 void fake_snmp_text(struct fake_snmp *fake, const char *oid, const char *text);
+
+/** The same with up to 64 bytes of any value. */
+void fake_snmp_bytes(struct fake_snmp *fake, const char *oid, const void *bytes, size_t len);
 
 /** A row of WebLogic's jvmRuntimeTable, with index row; percent < 0: without that column. */
 void fake_snmp_weblogic(struct fake_snmp *fake, unsigned int row, const char *parent, int64_t free,
