@@ -446,18 +446,9 @@ static void set(struct fake_snmp *fake, const struct ber_object *object)
 
 void fake_snmp_number(struct fake_snmp *fake, const char *oid, enum fake_type type, int64_t value)
 {
-	const struct ber_object object = { .name = read_name(oid),
-					   .type = (uint8_t)type,
-					   .number = value };
+	struct ber_object object = { .name = read_name(oid), .number = value };
 
-	set(fake, &object);
-}
-
-void fake_snmp_text(struct fake_snmp *fake, const char *oid, const char *text)
-{
-	struct ber_object object = { .name = read_name(oid), .type = FAKE_STRING };
-
-	snprintf(object.text, sizeof object.text, "%s", text);
+	object.type = (uint8_t)type;
 	set(fake, &object);
 }
 

@@ -1,7 +1,13 @@
-/* fake_snmp_tables.c - the objects of well known agents, for fake_snmp.c. */
+/* fake_snmp_tables.c - texts, and the objects of well known agents, for fake_snmp.c. */
 #include "fake_snmp.h"
 
 #include <stdio.h>
+#include <string.h>
+
+void fake_snmp_text(struct fake_snmp *fake, const char *oid, const char *text)
+{
+	fake_snmp_bytes(fake, oid, text, strlen(text));
+}
 
 void fake_snmp_weblogic(struct fake_snmp *fake, unsigned int row, const char *parent, int64_t free,
 			int64_t size, int percent)
