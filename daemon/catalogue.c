@@ -405,8 +405,8 @@ int catalogue_can_poll(void *arg, const char *plugin, const char *packed,
 {
 	struct catalogue *catalogue = arg;
 	struct refusals refusals = { targets, 0 };
-	const struct target_list told = { targets->target, targets->n, catalogue_refuse,
-					  &refusals };
+	const struct target_list told = { targets->target, targets->n, catalogue_refuse, &refusals,
+					  targets->left_ns };
 	struct accepted accepted = { 0 };
 	struct ranker_load load;
 

@@ -172,7 +172,7 @@ struct config_plugins {
 	/**
 	 * Can the collector, with options that it accepts, poll these targets? NULL: it is not
 	 * asked. Returns 0 (targets->bad has been called for those that it cannot), or < 0 with a
-	 * sentence that begins with the plugin's name.
+	 * sentence that begins with the plugin's name. Takes its time off *targets->left_ns.
 	 */
 	int (*can_poll)(void *arg, const char *plugin, const char *packed,
 			const struct target_list *targets, struct err *err);
