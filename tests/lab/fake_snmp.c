@@ -24,7 +24,7 @@
 struct fake_snmp {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of all below */
-	int socket, other_socket, stop, port;
+	int socket, other_socket, stop, port, other_port;
 	char endpoint[64];
 	enum fake_mode mode;
 	unsigned int limit, delay_ms, requests, discoveries, largest, complaint, seed;
@@ -185,6 +185,8 @@ static void mutate(struct fake_snmp *fake, uint8_t *bytes, size_t len)
 
 static void send_answer(struct fake_snmp *fake, struct ber_writer *w, const struct sockaddr_in6 *to)
 {
+	const bool is_other =
+		fake->mode == FAKE_OTHER_PORT || fake->mode == FAKE_WRONG_FROM_OTHER_PORT;
 	size_t len = BER_MAX - w->at;
 
 	if (fake->mode == FAKE_MUTATED)
@@ -195,8 +197,8 @@ static void send_answer(struct fake_snmp *fake, struct ber_writer *w, const stru
 	if (fake->mode == FAKE_GARBAGE)
 		memset(w->buf + w->at, 0xff, len);
 	for (int i = 0; i < (fake->mode == FAKE_DUPLICATE ? 2 : 1); i++)
-		sendto(fake->mode == FAKE_OTHER_PORT ? fake->other_socket : fake->socket,
-		       w->buf + w->at, len, 0, (const struct sockaddr *)to,
+		sendto(is_other ? fake->other_socket : fake->socket, w->buf + w->at, len, 0,
+		       (const struct sockaddr *)to,
 		       to->sin6_family == AF_INET6 ? sizeof *to : sizeof(struct sockaddr_in));
 }
 
@@ -207,7 +209,8 @@ static void answer(struct fake_snmp *fake, const struct ber_request *request,
 	static _Thread_local struct ber_binds binds;
 	struct ber_answer answer = {
 		.tag = BER_RESPONSE,
-		.id = request->id + (fake->mode == FAKE_WRONG_ID || fake->mode == FAKE_FLOOD),
+		.id = request->id + (fake->mode == FAKE_WRONG_ID || fake->mode == FAKE_FLOOD ||
+				     fake->mode == FAKE_WRONG_FROM_OTHER_PORT),
 		.community = fake->mode == FAKE_COMMUNITY ? "private" : "public",
 		.engine = fake->engine,
 		.engine_len = sizeof fake->engine,
@@ -308,7 +311,6 @@ struct fake_snmp *fake_snmp_new_at(enum fake_mode mode, const char *address, int
 {
 	struct fake_snmp *fake = check(calloc(1, sizeof *fake));
 	const bool is_six = strchr(address, ':') != NULL;
-	int other_port;
 
 	fake->socket = bind_socket(address, port, &fake->port);
 	if (fake->socket < 0) {
@@ -319,7 +321,7 @@ struct fake_snmp *fake_snmp_new_at(enum fake_mode mode, const char *address, int
 	memcpy(fake->engine, (const uint8_t[]){ 0x80, 0, 0, 0, 4, 'f', 'a', 'k', 1 },
 	       sizeof fake->engine);
 	pthread_mutex_init(&fake->lock, NULL);
-	fake->other_socket = bind_socket(address, 0, &other_port);
+	fake->other_socket = bind_socket(address, 0, &fake->other_port);
 	fake->stop = eventfd(0, EFD_CLOEXEC);
 	snprintf(fake->endpoint, sizeof fake->endpoint, "udp:%s%s%s:%d", is_six ? "[" : "", address,
 		 is_six ? "]" : "", fake->port);
@@ -357,6 +359,11 @@ const char *fake_snmp_endpoint(const struct fake_snmp *fake)
 int fake_snmp_port(const struct fake_snmp *fake)
 {
 	return fake->port;
+}
+
+int fake_snmp_other_port(const struct fake_snmp *fake)
+{
+	return fake->other_port;
 }
 
 void fake_snmp_mode(struct fake_snmp *fake, enum fake_mode mode, unsigned int limit)
