@@ -128,10 +128,15 @@ const struct cr_option snmp_options[] = {
 
 int snmp_config_refuse(const struct cr_open *in, int code, const char *fmt, ...)
 {
+	size_t used = strlen(in->err);
 	va_list args;
 
+	if (used > 0 && used + 1 < in->err_len) { /* a line for each */
+		in->err[used++] = '\n';
+		in->err[used] = '\0';
+	}
 	va_start(args, fmt);
-	(void)vsnprintf(in->err, in->err_len, fmt, args);
+	(void)vsnprintf(in->err + used, in->err_len - used, fmt, args);
 	va_end(args);
 	return code;
 }
@@ -140,8 +145,11 @@ int snmp_config_refuse(const struct cr_open *in, int code, const char *fmt, ...)
 
 static int read_secret(struct secret *secret, int option, const struct cr_open *in)
 {
-	return secret_read(secret, snmp_options[option].name, in->option[option].text, in->err,
-			   in->err_len);
+	char text[512];
+	const int code = secret_read(secret, snmp_options[option].name, in->option[option].text,
+				     text, sizeof text);
+
+	return code < 0 ? snmp_config_refuse(in, code, "%s", text) : code;
 }
 
 static int read_community(struct secret *community, const struct cr_open *in)
@@ -216,15 +224,15 @@ static int read_engine(struct snmp_engine *engine, const struct cr_open *in)
 static int read_user(struct snmp_user *user, const struct cr_open *in)
 {
 	const union cr_value *option = in->option;
-	int code = 0;
+	int code = 0, key;
 
 	if (option[OPTION_USER].text[0] == '\0')
-		return snmp_config_refuse(in, -EINVAL, "version 3 needs a user");
+		code = snmp_config_refuse(in, -EINVAL, "version 3 needs a user");
 	if (strlen(option[OPTION_USER].text) >= sizeof user->name)
-		return snmp_config_refuse(in, -EINVAL, "user: more than %d letters",
+		code = snmp_config_refuse(in, -EINVAL, "user: more than %d letters",
 					  SNMP_USER_LEN - 1);
 	if (strlen(option[OPTION_CONTEXT].text) >= sizeof user->context)
-		return snmp_config_refuse(in, -EINVAL, "context: more than %d letters",
+		code = snmp_config_refuse(in, -EINVAL, "context: more than %d letters",
 					  SNMP_CONTEXT_LEN - 1);
 	(void)snprintf(user->name, sizeof user->name, "%s", option[OPTION_USER].text);
 	(void)snprintf(user->context, sizeof user->context, "%s", option[OPTION_CONTEXT].text);
@@ -233,10 +241,10 @@ static int read_user(struct snmp_user *user, const struct cr_open *in)
 	if (user->priv > 0 && user->auth == 0)
 		return snmp_config_refuse(
 			in, -EINVAL, "priv_protocol needs auth_protocol: set it to sha-256, say");
-	if (user->auth > 0)
-		code = read_key(user, false, OPTION_AUTH_PASSWORD_FILE, in);
-	if (code == 0 && user->priv > 0)
-		code = read_key(user, true, OPTION_PRIV_PASSWORD_FILE, in);
+	if (user->auth > 0 && (key = read_key(user, false, OPTION_AUTH_PASSWORD_FILE, in)) < 0)
+		code = key;
+	if (user->priv > 0 && (key = read_key(user, true, OPTION_PRIV_PASSWORD_FILE, in)) < 0)
+		code = key;
 	return code;
 }
 
@@ -254,49 +262,42 @@ static int refuse_unused(long version, const struct cr_open *in)
 		OPTION_PRIV_PROTOCOL, OPTION_PRIV_PASSWORD_FILE, OPTION_CONTEXT,
 		OPTION_ENGINE_ID
 	};
+	int code = 0;
 
 	for (size_t i = 0; i < sizeof of_version_3 / sizeof *of_version_3; i++)
 		if (version != SNMP_VERSION_3 && is_set(of_version_3[i], in))
-			return snmp_config_refuse(in, -EINVAL,
+			code = snmp_config_refuse(in, -EINVAL,
 						  "%s: set version to 3, or leave it out",
 						  snmp_options[of_version_3[i]].name);
 	if (version != SNMP_VERSION_3)
-		return 0;
+		return code;
 	if (is_set(OPTION_COMMUNITY_FILE, in))
-		return snmp_config_refuse(in, -EINVAL,
+		code = snmp_config_refuse(in, -EINVAL,
 					  "community_file: version 3 has a user instead; leave it "
 					  "out, or set version to 2c");
 	if (is_set(OPTION_AUTH_PASSWORD_FILE, in) && !is_set(OPTION_AUTH_PROTOCOL, in))
-		return snmp_config_refuse(in, -EINVAL,
+		code = snmp_config_refuse(in, -EINVAL,
 					  "auth_password_file: not used without auth_protocol; set "
 					  "that as in the agent (sha-256, say), or leave it out");
 	if (is_set(OPTION_PRIV_PASSWORD_FILE, in) && !is_set(OPTION_PRIV_PROTOCOL, in))
-		return snmp_config_refuse(in, -EINVAL,
+		code = snmp_config_refuse(in, -EINVAL,
 					  "priv_password_file: not used without priv_protocol; set "
 					  "that as in the agent (aes, say), or leave it out");
-	return 0;
+	return code;
 }
 
-static int read_access(struct snmp_config *config, const struct cr_open *in,
-		       struct snmp_access *access)
+/* The secrets: what is wrong with one does not hide what is wrong with the others. */
+static int read_who(struct snmp_config *config, const struct cr_open *in,
+		    struct snmp_access *access)
 {
 	const union cr_value *option = in->option;
-	int code;
+	int code, user;
 
-	access->version = versions[option[OPTION_VERSION].num];
-	access->log_to = option[OPTION_LOG_ANSWERS].flag ? in->host : NULL;
-	access->is_strict = option[OPTION_STRICT_SOURCE].flag;
-	if (access->version == SNMP_VERSION_1 && option[OPTION_COUNTER64].flag)
-		return snmp_config_refuse(in, -EINVAL,
-					  "version 1 has no 64-bit counters, and this source has "
-					  "some: set version to 2c or 3");
-	code = refuse_unused(access->version, in);
-	if (code < 0)
-		return code;
 	if (access->version == SNMP_VERSION_3) {
 		access->user = &config->user;
 		code = read_engine(&access->engine, in);
-		return code < 0 ? code : read_user(&config->user, in);
+		user = read_user(&config->user, in);
+		return code < 0 ? code : user;
 	}
 	if (option[OPTION_COMMUNITY_FILE].text[0] == '\0')
 		return snmp_config_refuse(in, -EINVAL, "version %s needs a community_file",
@@ -304,6 +305,27 @@ static int read_access(struct snmp_config *config, const struct cr_open *in,
 	code = read_community(&config->community, in);
 	access->community = config->community.text;
 	access->community_len = strlen(config->community.text);
+	return code;
+}
+
+static int read_access(struct snmp_config *config, const struct cr_open *in,
+		       struct snmp_access *access)
+{
+	const union cr_value *option = in->option;
+	int code = 0, unused, who;
+
+	access->version = versions[option[OPTION_VERSION].num];
+	access->log_to = option[OPTION_LOG_ANSWERS].flag ? in->host : NULL;
+	access->is_strict = option[OPTION_STRICT_SOURCE].flag;
+	if (access->version == SNMP_VERSION_1 && option[OPTION_COUNTER64].flag)
+		code = snmp_config_refuse(in, -EINVAL,
+					  "version 1 has no 64-bit counters, and this source has "
+					  "some: set version to 2c or 3");
+	unused = refuse_unused(access->version, in);
+	/* who sets what is version 3's has no community in mind */
+	who = unused == 0 || access->version == SNMP_VERSION_3 ? read_who(config, in, access) : 0;
+	if (code == 0)
+		code = unused < 0 ? unused : who;
 	return code;
 }
 

@@ -370,17 +370,19 @@ static int catalogue_blame(const char *plugin, struct err *err)
 							       : err_prefix(err, "%s", plugin);
 }
 
-int catalogue_accepts(void *arg, const char *plugin, const char *packed, struct err *err)
+int catalogue_accepts(void *arg, const char *plugin, const char *packed, char **lines,
+		      struct err *err)
 {
 	struct catalogue *catalogue = arg;
 	struct accepted accepted = { 0 };
 	struct ranker_load load;
 
+	*lines = NULL;
 	if (catalogue_prepare(catalogue, plugin, packed, &load, &accepted, err) < 0)
 		return err->code;
 	if (catalogue_has_accepted(catalogue, accepted.key))
 		return 0;
-	if (ranker_check(&load, false, err) < 0)
+	if (ranker_check(&load, false, lines, err) < 0)
 		return catalogue_blame(plugin, err);
 	catalogue_note_accepted(catalogue, accepted);
 	return 0;

@@ -81,7 +81,8 @@ int catalogue_options(void *arg, bool want_router, const char *plugin,
  * For config_read(), after catalogue_options(): have the plugin's open() judge the options, in a
  * child process, once for all who use it so. arg: the catalogue. See struct config_plugins.
  */
-int catalogue_accepts(void *arg, const char *plugin, const char *packed, struct err *err);
+int catalogue_accepts(void *arg, const char *plugin, const char *packed, char **lines,
+		      struct err *err);
 
 /** For config_read(): the metrics of a router. arg: the catalogue. See struct config_plugins. */
 int catalogue_metrics(void *arg, const char *router, const char *const **needs,

@@ -74,6 +74,7 @@ int poller_round_open(struct poll_thread *thread, struct source *source, struct 
 		source->fd = source->table.fd(source->self);
 	leave(thread, source, entered_ns);
 	text[sizeof text - 1] = '\0'; /* a plugin wrote it */
+	text[strcspn(text, "\n")] = '\0';
 	if (rc < 0)
 		return err_set(err, rc, "source %s: plugin %s: %s", source->name, source->plugin,
 			       text[0] != '\0' ? text : err_words(rc));

@@ -45,10 +45,11 @@ struct ranker_load {
 
 /**
  * Load it and call open() in a child, outside the event loop; is_trial: for a router also rank()
- * and route() on made-up views. Waits at most 2 s for each. Returns 0 or < 0 with a sentence.
- * [main]
+ * and route() on made-up views. Waits at most 2 s for each. Returns 0 or < 0 with a sentence;
+ * *lines (NULL: nobody wants them) is what a collector's open() wrote, a line for each wrong
+ * option, to be freed, or NULL. [main]
  */
-int ranker_check(const struct ranker_load *load, bool is_trial, struct err *err);
+int ranker_check(const struct ranker_load *load, bool is_trial, char **lines, struct err *err);
 
 /**
  * Load a collector in a child, open it and have its check() judge targets; all are good if it has

@@ -111,7 +111,17 @@ static int ranker_ask_now(struct ranker *child, const struct ranker_load *load, 
 	return ranker_hear_now(child, load->path, op, limit_ns, err);
 }
 
-int ranker_check(const struct ranker_load *load, bool is_trial, struct err *err)
+/* What open() wrote before it failed; without memory the sentence has to do. */
+static char *ranker_take_lines(const struct ranker *child)
+{
+	const struct wire_area *area = child->area;
+
+	if (area == NULL || area->refused[0] == '\0')
+		return NULL;
+	return strndup(area->refused, sizeof area->refused);
+}
+
+int ranker_check(const struct ranker_load *load, bool is_trial, char **lines, struct err *err)
 {
 	struct ranker child = { .sock = -1 };
 	int failed = ranker_start_now(&child, load, err);
@@ -119,6 +129,8 @@ int ranker_check(const struct ranker_load *load, bool is_trial, struct err *err)
 	if (failed == 0)
 		failed = ranker_ask_now(&child, load, is_trial ? WIRE_TRY : WIRE_OPEN,
 					RANKER_TRIAL_NS, err);
+	if (lines != NULL)
+		*lines = failed < 0 ? ranker_take_lines(&child) : NULL;
 	ranker_end_now(&child);
 	return failed;
 }

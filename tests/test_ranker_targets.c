@@ -187,6 +187,25 @@ Test(ranker_targets, a_plugin_that_answers_for_its_process_is_not_believed)
 				"did not open");
 }
 
+/* What open() has to say, as it was written: for whoever knows where options stand. */
+Test(ranker_targets, come_after_all_that_is_wrong_with_the_options)
+{
+	char *lines;
+
+	load.options = "open=false\ncheck=fills\n";
+	cr_expect_eq(ranker_check(&load, false, &lines, &err), -1);
+	cr_expect_str_eq(err.text, "open() failed: it was told to refuse");
+	cr_assert_not_null(lines);
+	cr_expect_str_eq(lines, "it was told to refuse\ncheck: \"fills\" is refused, too");
+	free(lines);
+	load.options = "open=true\n";
+	cr_expect_eq(ranker_check(&load, false, &lines, &err), 0);
+	cr_expect_null(lines);
+	load.options = "colour=red\n";
+	cr_expect_lt(ranker_check(&load, false, &lines, &err), 0);
+	cr_expect_null(lines, "it was never asked");
+}
+
 /* Built before there was a check(), it takes any target until it is polled. */
 Test(ranker_targets, are_all_good_for_a_plugin_of_an_older_abi)
 {

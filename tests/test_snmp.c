@@ -229,3 +229,22 @@ Test(snmp, breaks_off_a_walk_that_does_not_end)
 	fake_snmp_mode(fake, FAKE_ENDLESS, 0);
 	expect_bad(20000, CR_REPLY, "does not end after 4096 rows");
 }
+
+Test(snmp, says_all_that_is_wrong_with_its_options)
+{
+	const char *settings[] = { "version=3",
+				   "user=012345678901234567890123456789012",
+				   "engine_id=80000000",
+				   "auth_protocol=sha",
+				   "priv_protocol=aes",
+				   community_setting,
+				   NULL };
+
+	cr_assert_str_eq(try_open(JVM, settings),
+			 "community_file: version 3 has a user instead; leave it out, or set "
+			 "version to 2c\n"
+			 "engine_id \"80000000\": write 5 to 32 bytes in hexadecimal\n"
+			 "user: more than 32 letters\n"
+			 "auth_protocol is set, so auth_password_file must be given\n"
+			 "priv_protocol is set, so priv_password_file must be given");
+}

@@ -24,7 +24,9 @@ static int judges_open(const struct cr_open *in, void **self)
 
 	if (manner == NULL || !in->option[1].flag) {
 		free(manner);
-		(void)snprintf(in->err, in->err_len, "it was told to refuse");
+		(void)snprintf(in->err, in->err_len,
+			       "it was told to refuse\ncheck: \"%s\" is refused, too",
+			       manners[in->option[0].num]);
 		return -1;
 	}
 	*manner = in->option[0].num;
