@@ -44,6 +44,9 @@ struct catalogue {
 	struct loose_facts *loose; /* catalogue_options()'s */
 	struct accepted *accepted; /* catalogue_accepts()'s and catalogue_can_poll()'s */
 	size_t n_accepted;
+	char hung[32]; /* the plugin that has not answered in this reading, and what was said: it
+			  is not asked again, for each of its sources may want another answer */
+	struct err hung_why;
 };
 
 /** Open: the manifest and the staging directory of state_dir. state_dir NULL: only for looking

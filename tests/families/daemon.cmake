@@ -29,6 +29,13 @@ test_plugin(judges)
 test_plugin(made_for_1_2)
 add_dependencies(test_ranker_targets plugin_judges plugin_made_for_1_2)
 
+unit_test(catalogue SOURCES daemon/catalogue.c daemon/generation.c daemon/manifest.c daemon/stage.c
+	daemon/document.c daemon/statefile.c core/log.c
+	core/plugin.c core/elf.c core/option.c core/text.c core/words.c core/err.c LIBS PkgConfig::jansson)
+target_compile_definitions(test_catalogue PRIVATE
+	TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
+add_dependencies(test_catalogue plugin_collecting)
+
 unit_test(ranker_facts SOURCES daemon/ranker_facts.c daemon/document.c core/plugin.c core/elf.c
 	core/option.c core/text.c core/err.c LIBS PkgConfig::jansson PkgConfig::libevent_core)
 unit_test(census SOURCES daemon/census.c ${counters_part} core/log.c core/text.c core/err.c
