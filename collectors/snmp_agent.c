@@ -140,15 +140,18 @@ static int open_socket(struct snmp_agent *agent)
 	struct snmp_shared *shared = agent->shared;
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = agent };
 	struct snmp_agent *oldest = TAILQ_FIRST(&shared->idle);
+	/* Nobody answers there: does somebody elsewhere? */
+	const bool is_wide = !agent->is_proven || agent->n_silent > 0;
 	int code;
 
 	if (shared->n_open >= shared->settings.max_open && oldest != NULL)
 		close_link(oldest);
-	code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access);
+	code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access, is_wide);
 	oldest = TAILQ_FIRST(&shared->idle);
 	if ((code == -EMFILE || code == -ENFILE) && oldest != NULL) {
 		close_link(oldest);
-		code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access);
+		code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access,
+				      is_wide);
 	}
 	if (code < 0)
 		return code;
@@ -278,6 +281,8 @@ void snmp_agent_end(struct snmp_agent *agent)
 		return;
 	agent->poll = NULL;
 	snmp_link_end(&agent->link);
+	if (agent->link.is_wide && agent->is_proven && agent->n_silent == 0)
+		close_link(agent); /* the next one hears its address only */
 	if (shared->n_open > USERS_KEPT * shared->settings.max_inflight)
 		snmp_link_rest(&agent->link);
 	set_idle(agent, agent->is_open);
@@ -449,12 +454,14 @@ static void note_silence(struct snmp_agent *agent)
 
 static enum snmp_verdict give_up(struct snmp_agent *agent, int64_t now_ns)
 {
+	const struct snmp_link *link = &agent->link;
 	enum snmp_verdict verdict;
 	/* The next poll begins at another address, and by then the name has been looked up. */
 	const bool has_turned = snmp_place_turn(&agent->place, &agent->shared->names, now_ns);
 
 	note_silence(agent);
-	verdict = snmp_poll_give_up(agent->poll, agent->link.is_connecting, agent->is_proven);
+	verdict = snmp_poll_give_up(agent->poll, link->is_connecting, agent->is_proven,
+				    link->has_stranger ? &link->stranger : NULL);
 	snmp_place_doubt(&agent->place, &agent->shared->names, now_ns);
 	/* A connected socket keeps the local address that it was given: take a new one. */
 	if (++agent->n_silent >= SILENT_MAX || !agent->is_proven || agent->poll->n_late > 0 ||

@@ -39,16 +39,26 @@ static void remember(struct snmp_link *link, uint32_t id)
 	link->id[link->n_ids++ % SNMP_LINK_IDS] = id;
 }
 
+static bool is_ours(const struct snmp_link *link, uint32_t id)
+{
+	for (unsigned int i = 0; i < link->n_ids && i < SNMP_LINK_IDS; i++)
+		if (link->id[i] == id)
+			return true;
+	return false;
+}
+
 /* Is it a report about a message of this link? */
 static bool is_our_report(const struct snmp_link *link, const uint8_t *buf, size_t len,
 			  struct snmp_report *report)
 {
-	if (snmp_report_read(buf, len, report) < 0)
-		return false;
-	for (unsigned int i = 0; i < link->n_ids && i < SNMP_LINK_IDS; i++)
-		if (link->id[i] == report->message)
-			return true;
-	return false;
+	return snmp_report_read(buf, len, report) == 0 && is_ours(link, report->message);
+}
+
+static bool is_polled(const struct snmp_link *link, const union resolve_address *from)
+{
+	return resolve_is_same(from, &link->address) &&
+	       (from->any.sa_family == AF_INET6 ? from->v6.sin6_port == link->address.v6.sin6_port
+						: from->v4.sin_port == link->address.v4.sin_port);
 }
 
 /* net-snmp does not look. */
@@ -60,10 +70,46 @@ static bool is_our_community(const struct snmp_link *link, const uint8_t *buf, s
 				   (const char *)asked->community, asked->community_len);
 }
 
+/* Whoever cannot see what is sent cannot pass for somebody who answers it. */
+static void note_stranger(struct snmp_link *link, const union resolve_address *from,
+			  const uint8_t *buf, size_t len)
+{
+	uint32_t id;
+
+	if (!snmp_report_id(buf, len, &id) || !is_ours(link, id) ||
+	    (link->access->version != SNMP_VERSION_3 && !is_our_community(link, buf, len)))
+		return;
+	link->has_stranger = true;
+	link->stranger = *from;
+}
+
+/* What has come from the polled address; else -1 and errno, EAGAIN: nothing. */
+static ssize_t receive(struct snmp_link *link, void *buf, size_t size)
+{
+	union resolve_address from = { 0 };
+	socklen_t from_len = sizeof from;
+	const ssize_t got = recvfrom(link->fd, buf, size, MSG_DONTWAIT, &from.any, &from_len);
+	const int code = errno;
+	char rest[64];
+
+	if (!link->is_wide || (got >= 0 && is_polled(link, &from)))
+		return got;
+	if (got >= 0) {
+		note_stranger(link, &from, buf, (size_t)got);
+		errno = EAGAIN;
+		return -1;
+	}
+	/* that somebody refused is told twice: by the error, and here */
+	while (recv(link->fd, rest, sizeof rest, MSG_DONTWAIT | MSG_ERRQUEUE) >= 0)
+		;
+	errno = code;
+	return -1;
+}
+
 static int wire_receive(netsnmp_transport *transport, void *buf, int size, void **opaque, int *len)
 {
 	struct snmp_link *link = ((const struct wire *)transport->data)->link;
-	const ssize_t got = recv(transport->sock, buf, (size_t)size, MSG_DONTWAIT);
+	const ssize_t got = receive(link, buf, (size_t)size);
 
 	*opaque = NULL;
 	*len = 0;
@@ -172,6 +218,17 @@ static int look_at_context(netsnmp_session *session, netsnmp_pdu *pdu, int faile
 	return 1;
 }
 
+/* A socket that is not connected hears from everybody, but not that nobody listens. */
+static int hear_refusals(const struct snmp_link *link, int fd)
+{
+	const int on = 1;
+	const int failed = link->address.any.sa_family == AF_INET6
+				   ? setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on)
+				   : setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on);
+
+	return failed < 0 ? -errno : 0;
+}
+
 static int open_socket(struct snmp_link *link, bool is_connected)
 {
 	const int type = link->is_stream ? SOCK_STREAM : SOCK_DGRAM;
@@ -181,6 +238,10 @@ static int open_socket(struct snmp_link *link, bool is_connected)
 	link->is_connecting = false;
 	if (fd < 0)
 		return -errno;
+	if (link->is_wide && (code = hear_refusals(link, fd)) < 0) {
+		close(fd);
+		return code;
+	}
 	if (!is_connected || connect(fd, &link->address.any, resolve_len(&link->address)) == 0)
 		return fd;
 	if (errno == EINPROGRESS) {
@@ -194,7 +255,7 @@ static int open_socket(struct snmp_link *link, bool is_connected)
 
 static bool is_connected(const struct snmp_link *link)
 {
-	return link->is_stream || link->access->is_strict;
+	return link->is_stream || (link->access->is_strict && !link->is_wide);
 }
 
 static int open_session(struct snmp_link *link)
@@ -242,13 +303,15 @@ static void take_engine(struct snmp_link *link)
 }
 
 int snmp_link_open(struct snmp_link *link, const struct snmp_place *place,
-		   const struct snmp_access *access)
+		   const struct snmp_access *access, bool is_wide)
 {
 	int fd, code = 0;
 
 	link->address = place->address;
 	link->is_stream = place->is_stream;
 	link->access = access;
+	link->is_wide = is_wide && access->is_strict && !link->is_stream;
+	link->has_stranger = false;
 	fd = open_socket(link, is_connected(link));
 	if (fd < 0)
 		return fd;
@@ -365,7 +428,7 @@ int snmp_link_discover(struct snmp_link *link)
 int snmp_link_learn(struct snmp_link *link)
 {
 	uint8_t buf[1500]; /* the report has about 100 bytes */
-	const ssize_t got = recv(link->fd, buf, sizeof buf, MSG_DONTWAIT);
+	const ssize_t got = receive(link, buf, sizeof buf);
 	struct snmp_report report;
 	int code;
 

@@ -36,6 +36,7 @@ struct snmp_link {
 	const char *about;             /* follows the community; version 3: the context; or "" */
 	union resolve_address address; /* since it was opened, as the next two */
 	bool is_stream;
+	bool is_wide;                 /* hears who else answers; takes the address's answers only */
 	bool is_connecting;           /* wait until writable, then snmp_link_connected() */
 	int fd;                       /* -1: closed */
 	struct session_list *session; /* NULL: closed, or the engine is not known yet */
@@ -43,7 +44,9 @@ struct snmp_link {
 	const struct snmp_access *access; /* since it was opened */
 	uint32_t id[SNMP_LINK_IDS];
 	unsigned int n_ids;
-	bool is_busy;    /* a poll is under way */
+	bool is_busy;      /* a poll is under way */
+	bool has_stranger; /* since it was opened: an answer came from another address, this one */
+	union resolve_address stranger;
 	bool has_report; /* the newest message was one, about a message of this link */
 	struct snmp_report report;
 	bool has_context; /* the newest message was an answer for another context: */
@@ -66,9 +69,10 @@ struct snmp_access {
 void snmp_link_prepare(void);
 
 /** Open the socket to the place's address, and the session unless the engine has to be asked for:
- * another link may know it already. Returns 0 or a negative errno value. [own] */
+ * another link may know it already. is_wide: if UDP answers count from that address only, notice
+ * those from others. Returns 0 or a negative errno value. [own] */
 int snmp_link_open(struct snmp_link *link, const struct snmp_place *place,
-		   const struct snmp_access *access);
+		   const struct snmp_access *access, bool is_wide);
 
 /** Close them; callbacks of what was under way are called. Keeps the engine. No effect on a closed
  * one. [own] */

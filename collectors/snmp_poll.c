@@ -330,7 +330,23 @@ static enum snmp_verdict give_up_alone(struct snmp_poll *poll, long long ms)
 		poll->about);
 }
 
-enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, bool is_proven)
+/* An agent with several addresses, or somebody who knows what was asked. */
+static enum snmp_verdict give_up_stranger(struct snmp_poll *poll, long long ms,
+					  const union resolve_address *stranger)
+{
+	const bool is_v6 = stranger->any.sa_family == AF_INET6;
+	char shown[INET6_ADDRSTRLEN];
+
+	resolve_show(stranger, shown, sizeof shown);
+	return snmp_poll_fail(poll, CR_TIMEOUT,
+			      "no answer in %lld ms from the polled address, but %s%s%s:%u has "
+			      "answered: poll that one, or set strict_source: false",
+			      ms, is_v6 ? "[" : "", shown, is_v6 ? "]" : "",
+			      ntohs(is_v6 ? stranger->v6.sin6_port : stranger->v4.sin_port));
+}
+
+enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, bool is_proven,
+				    const union resolve_address *stranger)
 {
 	static const struct snmp_report late = { .complaint = SNMP_NOT_IN_TIME };
 	const long long ms =
@@ -354,6 +370,8 @@ enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, 
 				      poll->access->version == SNMP_VERSION_3   ? "3"
 				      : poll->access->version == SNMP_VERSION_1 ? "1"
 										: "2c");
+	if (stranger != NULL)
+		return give_up_stranger(poll, ms, stranger);
 	if (poll->is_alone && strstr(poll->access->about, "${") != NULL)
 		return give_up_alone(poll, ms);
 	if (poll->access->version == SNMP_VERSION_3)

@@ -122,10 +122,15 @@ const struct cr_option snmp_options[] = {
 
 int snmp_config_refuse(const struct cr_open *in, int code, const char *fmt, ...)
 {
+	size_t used = strlen(in->err);
 	va_list args;
 
+	if (used > 0 && used + 1 < in->err_len) { /* a line for each */
+		in->err[used++] = '\n';
+		in->err[used] = '\0';
+	}
 	va_start(args, fmt);
-	(void)vsnprintf(in->err, in->err_len, fmt, args);
+	(void)vsnprintf(in->err + used, in->err_len - used, fmt, args);
 	va_end(args);
 	return code;
 }
@@ -134,8 +139,11 @@ int snmp_config_refuse(const struct cr_open *in, int code, const char *fmt, ...)
 
 static int read_secret(struct secret *secret, int option, const struct cr_open *in)
 {
-	return secret_read(secret, snmp_options[option].name, in->option[option].text, in->err,
-			   in->err_len);
+	char text[512];
+	const int code = secret_read(secret, snmp_options[option].name, in->option[option].text,
+				     text, sizeof text);
+
+	return code < 0 ? snmp_config_refuse(in, code, "%s", text) : code;
 }
 
 static int read_community(struct secret *community, const struct cr_open *in)
@@ -210,12 +218,12 @@ static int read_engine(struct snmp_engine *engine, const struct cr_open *in)
 static int read_user(struct snmp_user *user, const struct cr_open *in)
 {
 	const union cr_value *option = in->option;
-	int code = 0;
+	int code = 0, key;
 
 	if (option[OPTION_USER].text[0] == '\0')
-		return snmp_config_refuse(in, -EINVAL, "version 3 needs a user");
+		code = snmp_config_refuse(in, -EINVAL, "version 3 needs a user");
 	if (strlen(option[OPTION_USER].text) >= sizeof user->name)
-		return snmp_config_refuse(in, -EINVAL, "user: more than %d letters",
+		code = snmp_config_refuse(in, -EINVAL, "user: more than %d letters",
 					  SNMP_USER_LEN - 1);
 	(void)snprintf(user->name, sizeof user->name, "%s", option[OPTION_USER].text);
 	user->auth = (size_t)option[OPTION_AUTH_PROTOCOL].num;
@@ -223,10 +231,10 @@ static int read_user(struct snmp_user *user, const struct cr_open *in)
 	if (user->priv > 0 && user->auth == 0)
 		return snmp_config_refuse(
 			in, -EINVAL, "priv_protocol needs auth_protocol: set it to sha-256, say");
-	if (user->auth > 0)
-		code = read_key(user, false, OPTION_AUTH_PASSWORD_FILE, in);
-	if (code == 0 && user->priv > 0)
-		code = read_key(user, true, OPTION_PRIV_PASSWORD_FILE, in);
+	if (user->auth > 0 && (key = read_key(user, false, OPTION_AUTH_PASSWORD_FILE, in)) < 0)
+		code = key;
+	if (user->priv > 0 && (key = read_key(user, true, OPTION_PRIV_PASSWORD_FILE, in)) < 0)
+		code = key;
 	return code;
 }
 
@@ -243,36 +251,37 @@ static int refuse_unused(long version, const struct source *source, const struct
 		OPTION_USER,          OPTION_AUTH_PROTOCOL,      OPTION_AUTH_PASSWORD_FILE,
 		OPTION_PRIV_PROTOCOL, OPTION_PRIV_PASSWORD_FILE, OPTION_ENGINE_ID,
 	};
+	int code = 0;
 
 	for (size_t i = 0; i < sizeof of_version_3 / sizeof *of_version_3; i++)
 		if (version != SNMP_VERSION_3 && is_set(of_version_3[i], in))
-			return snmp_config_refuse(in, -EINVAL,
+			code = snmp_config_refuse(in, -EINVAL,
 						  "%s: set version to 3, or leave it out",
 						  snmp_options[of_version_3[i]].name);
 	if (version != SNMP_VERSION_3 && source->context[0] != '\0')
-		return snmp_config_refuse(in, -EINVAL,
+		code = snmp_config_refuse(in, -EINVAL,
 					  "context: set version to 3, or leave it out; versions 1 "
 					  "and 2c have a community_suffix");
 	if (version != SNMP_VERSION_3)
-		return 0;
+		return code;
 	if (source->community_suffix[0] != '\0')
-		return snmp_config_refuse(
+		code = snmp_config_refuse(
 			in, -EINVAL,
 			"community_suffix: version 3 has a context instead; leave "
 			"it out, or set version to 2c");
 	if (is_set(OPTION_COMMUNITY_FILE, in))
-		return snmp_config_refuse(in, -EINVAL,
+		code = snmp_config_refuse(in, -EINVAL,
 					  "community_file: version 3 has a user instead; leave it "
 					  "out, or set version to 2c");
 	if (is_set(OPTION_AUTH_PASSWORD_FILE, in) && !is_set(OPTION_AUTH_PROTOCOL, in))
-		return snmp_config_refuse(in, -EINVAL,
+		code = snmp_config_refuse(in, -EINVAL,
 					  "auth_password_file: not used without auth_protocol; set "
 					  "that as in the agent (sha-256, say), or leave it out");
 	if (is_set(OPTION_PRIV_PASSWORD_FILE, in) && !is_set(OPTION_PRIV_PROTOCOL, in))
-		return snmp_config_refuse(in, -EINVAL,
+		code = snmp_config_refuse(in, -EINVAL,
 					  "priv_password_file: not used without priv_protocol; set "
 					  "that as in the agent (aes, say), or leave it out");
-	return 0;
+	return code;
 }
 
 /* A suffix without variables is judged here, all others with each server. */
@@ -287,35 +296,48 @@ static int check_suffix(const struct snmp_config *config, const struct cr_open *
 	return snmp_config_refuse(in, -EINVAL, "community_suffix: %s", why);
 }
 
+/* The secrets: what is wrong with one does not hide what is wrong with the others. */
+static int read_who(struct snmp_config *config, const struct cr_open *in,
+		    struct snmp_access *access)
+{
+	const union cr_value *option = in->option;
+	int code, user;
+
+	if (access->version == SNMP_VERSION_3) {
+		access->about = config->source->context;
+		access->user = &config->user;
+		code = read_engine(&access->engine, in);
+		user = read_user(&config->user, in);
+		return code < 0 ? code : user;
+	}
+	if (option[OPTION_COMMUNITY_FILE].text[0] == '\0')
+		return snmp_config_refuse(in, -EINVAL, "version %s needs a community_file",
+					  version_words[option[OPTION_VERSION].num]);
+	access->about = config->source->community_suffix;
+	code = read_community(&config->community, in);
+	access->community = config->community.text;
+	return code < 0 ? code : check_suffix(config, in);
+}
+
 static int read_access(struct snmp_config *config, const struct cr_open *in,
 		       struct snmp_access *access)
 {
 	const union cr_value *option = in->option;
-	int code;
+	int code = 0, unused, who;
 
 	access->version = versions[option[OPTION_VERSION].num];
 	access->log_to = option[OPTION_LOG_ANSWERS].flag ? in->host : NULL;
 	access->is_strict = option[OPTION_STRICT_SOURCE].flag;
 	if (access->version == SNMP_VERSION_1 && option[OPTION_COUNTER64].flag)
-		return snmp_config_refuse(in, -EINVAL,
+		code = snmp_config_refuse(in, -EINVAL,
 					  "version 1 has no 64-bit counters, and this source has "
 					  "some: set version to 2c or 3");
-	code = refuse_unused(access->version, config->source, in);
-	if (code < 0)
-		return code;
-	access->about = config->source->community_suffix;
-	if (access->version == SNMP_VERSION_3) {
-		access->about = config->source->context;
-		access->user = &config->user;
-		code = read_engine(&access->engine, in);
-		return code < 0 ? code : read_user(&config->user, in);
-	}
-	if (option[OPTION_COMMUNITY_FILE].text[0] == '\0')
-		return snmp_config_refuse(in, -EINVAL, "version %s needs a community_file",
-					  version_words[option[OPTION_VERSION].num]);
-	code = read_community(&config->community, in);
-	access->community = config->community.text;
-	return code < 0 ? code : check_suffix(config, in);
+	unused = refuse_unused(access->version, config->source, in);
+	/* who sets what is version 3's has no community in mind */
+	who = unused == 0 || access->version == SNMP_VERSION_3 ? read_who(config, in, access) : 0;
+	if (code == 0)
+		code = unused < 0 ? unused : who;
+	return code;
 }
 
 /*** All of it ***/

@@ -168,9 +168,11 @@ struct config_plugins {
 	/**
 	 * Does the plugin accept these options, which are all in its table? packed: see
 	 * config_pack(). NULL: it is not asked. Returns 0, or < 0 with a sentence that begins
-	 * with the plugin's name.
+	 * with the plugin's name; *lines: what open() wrote of a collector, a line for each wrong
+	 * option, or NULL; to be freed.
 	 */
-	int (*accepts)(void *arg, const char *plugin, const char *packed, struct err *err);
+	int (*accepts)(void *arg, const char *plugin, const char *packed, char **lines,
+		       struct err *err);
 	const struct profiles *profiles; /* NULL: there are none but by their path */
 	/**
 	 * The metrics that a router needs and wants, both NULL-terminated or NULL, valid until the
@@ -181,7 +183,7 @@ struct config_plugins {
 	/**
 	 * Can the collector, with options that it accepts, poll these targets? NULL: it is not
 	 * asked. Returns 0 (targets->bad has been called for those that it cannot), or < 0 with a
-	 * sentence that begins with the plugin's name.
+	 * sentence that begins with the plugin's name. Takes its time off *targets->left_ns.
 	 */
 	int (*can_poll)(void *arg, const char *plugin, const char *packed,
 			const struct target_list *targets, struct err *err);

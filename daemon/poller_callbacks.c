@@ -226,19 +226,6 @@ static void count(struct source *source, const struct target *target, int why, c
 	pthread_mutex_unlock(&source->poller->lock);
 }
 
-/** One line when a target begins to be polled less often, and one when it is back. */
-static void log_change(const struct source *source, const struct target *target, unsigned before,
-		       const char *text)
-{
-	if (target->failures == POLLER_FAILURES)
-		log_warn("target fails, polled less often from now on",
-			 "source=%s target=%s endpoint=%s error=\"%s\"", source->name, target->name,
-			 target->endpoint, text);
-	else if (target->failures == 0 && before >= POLLER_FAILURES)
-		log_info("target answers again", "source=%s target=%s failures=%u", source->name,
-			 target->name, before);
-}
-
 void poller_callbacks_end(struct source *source, struct target *target, int why, const char *text)
 {
 	const unsigned before = target->failures;
@@ -261,7 +248,7 @@ void poller_callbacks_end(struct source *source, struct target *target, int why,
 		       words_why((enum cr_why)why), text);
 	count(source, target, why, of_source);
 	tell_servers(source, target, why == 0 ? NULL : of_server);
-	log_change(source, target, before, of_server);
+	poller_log_change(source, target, before, of_server);
 
 	if (!source->is_retiring)
 		poller_schedule_next(target, source->interval_ns, clock_now_ns());

@@ -266,6 +266,7 @@ static void run_child(struct child *child, const char *path, const struct config
 	}
 	rc = plugin->collector.open != NULL ? plugin->collector.open(&in, &self) : 0;
 	text[sizeof text - 1] = '\0';
+	text[strcspn(text, "\n")] = '\0';
 	if (rc < 0) {
 		child_end(child, PROBE_NOT_ENDED, text[0] != '\0' ? text : err_words(rc));
 		return;

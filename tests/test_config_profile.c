@@ -39,9 +39,11 @@ static struct profiles profiles;
 static char packed_last[8192];
 static int n_asked;
 
-static int accept_all(void *arg, const char *plugin, const char *packed, struct err *err)
+static int accept_all(void *arg, const char *plugin, const char *packed, char **lines,
+		      struct err *err)
 {
 	(void)arg, (void)plugin, (void)err;
+	*lines = NULL;
 	n_asked++;
 	snprintf(packed_last, sizeof packed_last, "%s", packed);
 	return 0;

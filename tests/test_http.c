@@ -391,6 +391,27 @@ static void write_password(char *path, const char *text, mode_t mode)
 	close(fd);
 }
 
+Test(http, says_all_that_is_wrong_with_its_options)
+{
+	static const char *const settings[] = { "profile=jolokia",
+						"user=a:b",
+						"password_file=/nonexistent/password",
+						"secret_header=Host",
+						"ca_file=/nonexistent/ca.pem",
+						"key_file=/nonexistent/key",
+						NULL };
+
+	expect_no_open(settings,
+		       "user: \"a:b\" must not hold a colon\n"
+		       "secret_header and secret_header_file: give both or none\n"
+		       "ca_file /nonexistent/ca.pem: No such file or directory\n"
+		       "key_file needs cert_file\n"
+		       "key_file: /nonexistent/key cannot be opened: No such file or directory; "
+		       "create it, with mode 640, or correct the path\n"
+		       "password_file: /nonexistent/password cannot be opened: No such file or "
+		       "directory; create it, with mode 640, or correct the path");
+}
+
 Test(http, sends_the_user_and_the_first_line_of_the_password_file)
 {
 	char path[64], file[96];

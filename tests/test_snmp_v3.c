@@ -122,7 +122,19 @@ Test(snmp_v3, takes_no_discovery_that_fits_no_question)
 		expect_bad(SHORT_MS, CR_TIMEOUT, "is SNMP v3 spoken there?");
 	}
 	fake_snmp_mode(fake, FAKE_OTHER_PORT, 0);
-	expect_bad(SHORT_MS, CR_TIMEOUT, "no answer to the discovery");
+	expect_bad(SHORT_MS, CR_TIMEOUT, "no answer in 200 ms from the polled address, but");
+	fake_snmp_mode(fake, FAKE_NORMAL, 0);
+	expect_good();
+}
+
+Test(snmp_v3, names_who_answers_in_the_place_of_an_agent_that_it_knows)
+{
+	setup_user(NULL);
+	expect_good();
+	fake_snmp_mode(fake, FAKE_OTHER_PORT, 0);
+	expect_bad(SHORT_MS, CR_TIMEOUT, "no answer to user poller");
+	expect_bad(SHORT_MS, CR_TIMEOUT,
+		   "has answered: poll that one, or set strict_source: false");
 	fake_snmp_mode(fake, FAKE_NORMAL, 0);
 	expect_good();
 }
@@ -428,15 +440,6 @@ Test(snmp_v3, refuses_secrets_and_names_that_it_would_not_use)
 	expect_community_refusal(JVM " context: ms1",
 				 "context: set version to 3, or leave it out; versions 1 and 2c "
 				 "have a community_suffix");
-}
-
-Test(snmp_v3, refuses_version_1_for_64_bit_counters)
-{
-	const char *more[] = { community_setting, "version=1", NULL };
-	const char *err = try_open(JVM, more);
-
-	cr_assert_not_null(err);
-	cr_assert_not_null(strstr(err, "version 1 has no 64-bit counters"), "%s", err);
 }
 
 /*** Contexts ***/

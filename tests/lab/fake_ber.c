@@ -286,3 +286,23 @@ void ber_write(struct ber_writer *w, const struct ber_request *request,
 	put_number(w, FAKE_INTEGER, request->version);
 	put_head(w, TAG_SEQUENCE, BER_MAX);
 }
+
+/*** Names ***/
+
+int ber_compare(const struct ber_name *a, const struct ber_name *b)
+{
+	for (size_t i = 0; i < a->n && i < b->n; i++)
+		if (a->id[i] != b->id[i])
+			return a->id[i] < b->id[i] ? -1 : 1;
+	return a->n < b->n ? -1 : a->n > b->n;
+}
+
+struct ber_name ber_read_name(const char *text)
+{
+	struct ber_name name = { .n = 0 };
+	char *end;
+
+	for (; *text == '.' && name.n < BER_OID_MAX; text = end)
+		name.id[name.n++] = (uint32_t)strtoul(text + 1, &end, 10);
+	return name;
+}

@@ -71,6 +71,12 @@ struct ber_answer {
 	const char *context;
 };
 
+/** < 0, 0 or > 0, in the order of names. */
+int ber_compare(const struct ber_name *a, const struct ber_name *b);
+
+/** A name from ".1.3.6.1". */
+struct ber_name ber_read_name(const char *text);
+
 /** Take a message apart. Returns 0, or -1: it is none, or its community is neither "public" nor
  * "public@" and more. */
 int ber_read(const uint8_t *p, size_t size, struct ber_request *request);

@@ -24,7 +24,7 @@
 struct fake_snmp {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of all below */
-	int socket, other_socket, stop, port;
+	int socket, other_socket, stop, port, other_port;
 	char endpoint[64];
 	enum fake_mode mode;
 	unsigned int limit, delay_ms, requests, discoveries, largest, complaint, seed;
@@ -43,30 +43,12 @@ static void *check(void *memory)
 	return memory;
 }
 
-static int compare(const struct ber_name *a, const struct ber_name *b)
-{
-	for (size_t i = 0; i < a->n && i < b->n; i++)
-		if (a->id[i] != b->id[i])
-			return a->id[i] < b->id[i] ? -1 : 1;
-	return a->n < b->n ? -1 : a->n > b->n;
-}
-
-static struct ber_name read_name(const char *text)
-{
-	struct ber_name name = { .n = 0 };
-	char *end;
-
-	for (; *text == '.' && name.n < BER_OID_MAX; text = end)
-		name.id[name.n++] = (uint32_t)strtoul(text + 1, &end, 10);
-	return name;
-}
-
 /*** The agent's mind ***/
 
 static struct ber_object get(const struct fake_snmp *fake, const struct ber_name *name)
 {
 	for (size_t i = 0; i < fake->n_objects; i++)
-		if (compare(&fake->object[i].name, name) == 0)
+		if (ber_compare(&fake->object[i].name, name) == 0)
 			return fake->object[i];
 	return (struct ber_object){ .name = *name, .type = FAKE_NO_INSTANCE };
 }
@@ -86,7 +68,7 @@ static struct ber_object get_next(const struct fake_snmp *fake, const struct ber
 		return next;
 	}
 	for (size_t i = 0; i < fake->n_objects; i++)
-		if (compare(&fake->object[i].name, name) > 0)
+		if (ber_compare(&fake->object[i].name, name) > 0)
 			return fake->object[i];
 	return (struct ber_object){ .name = *name, .type = FAKE_END };
 }
@@ -95,7 +77,7 @@ static struct ber_object get_next(const struct fake_snmp *fake, const struct ber
 static struct ber_object get_before(const struct fake_snmp *fake, const struct ber_name *name)
 {
 	for (size_t i = fake->n_objects; i-- > 0;)
-		if (compare(&fake->object[i].name, name) < 0)
+		if (ber_compare(&fake->object[i].name, name) < 0)
 			return fake->object[i];
 	return (struct ber_object){ .name = *name, .type = FAKE_END };
 }
@@ -187,6 +169,8 @@ static void mutate(struct fake_snmp *fake, uint8_t *bytes, size_t len)
 
 static void send_answer(struct fake_snmp *fake, struct ber_writer *w, const struct sockaddr_in6 *to)
 {
+	const bool is_other =
+		fake->mode == FAKE_OTHER_PORT || fake->mode == FAKE_WRONG_FROM_OTHER_PORT;
 	size_t len = BER_MAX - w->at;
 
 	if (fake->mode == FAKE_MUTATED)
@@ -197,8 +181,8 @@ static void send_answer(struct fake_snmp *fake, struct ber_writer *w, const stru
 	if (fake->mode == FAKE_GARBAGE)
 		memset(w->buf + w->at, 0xff, len);
 	for (int i = 0; i < (fake->mode == FAKE_DUPLICATE ? 2 : 1); i++)
-		sendto(fake->mode == FAKE_OTHER_PORT ? fake->other_socket : fake->socket,
-		       w->buf + w->at, len, 0, (const struct sockaddr *)to,
+		sendto(is_other ? fake->other_socket : fake->socket, w->buf + w->at, len, 0,
+		       (const struct sockaddr *)to,
 		       to->sin6_family == AF_INET6 ? sizeof *to : sizeof(struct sockaddr_in));
 }
 
@@ -228,7 +212,8 @@ static void answer(struct fake_snmp *fake, const struct ber_request *request,
 	static _Thread_local struct ber_binds binds;
 	struct ber_answer answer = {
 		.tag = BER_RESPONSE,
-		.id = request->id + (fake->mode == FAKE_WRONG_ID || fake->mode == FAKE_FLOOD),
+		.id = request->id + (fake->mode == FAKE_WRONG_ID || fake->mode == FAKE_FLOOD ||
+				     fake->mode == FAKE_WRONG_FROM_OTHER_PORT),
 		.community = community_of(fake, request),
 		.engine = fake->engine,
 		.engine_len = sizeof fake->engine,
@@ -334,7 +319,6 @@ struct fake_snmp *fake_snmp_new_at(enum fake_mode mode, const char *address, int
 {
 	struct fake_snmp *fake = check(calloc(1, sizeof *fake));
 	const bool is_six = strchr(address, ':') != NULL;
-	int other_port;
 
 	fake->socket = bind_socket(address, port, &fake->port);
 	if (fake->socket < 0) {
@@ -345,7 +329,7 @@ struct fake_snmp *fake_snmp_new_at(enum fake_mode mode, const char *address, int
 	memcpy(fake->engine, (const uint8_t[]){ 0x80, 0, 0, 0, 4, 'f', 'a', 'k', 1 },
 	       sizeof fake->engine);
 	pthread_mutex_init(&fake->lock, NULL);
-	fake->other_socket = bind_socket(address, 0, &other_port);
+	fake->other_socket = bind_socket(address, 0, &fake->other_port);
 	fake->stop = eventfd(0, EFD_CLOEXEC);
 	snprintf(fake->endpoint, sizeof fake->endpoint, "udp:%s%s%s:%d", is_six ? "[" : "", address,
 		 is_six ? "]" : "", fake->port);
@@ -383,6 +367,11 @@ const char *fake_snmp_endpoint(const struct fake_snmp *fake)
 int fake_snmp_port(const struct fake_snmp *fake)
 {
 	return fake->port;
+}
+
+int fake_snmp_other_port(const struct fake_snmp *fake)
+{
+	return fake->other_port;
 }
 
 void fake_snmp_mode(struct fake_snmp *fake, enum fake_mode mode, unsigned int limit)
@@ -432,9 +421,9 @@ static void set(struct fake_snmp *fake, const struct ber_object *object)
 	size_t i = 0;
 
 	pthread_mutex_lock(&fake->lock);
-	while (i < fake->n_objects && compare(&fake->object[i].name, &object->name) < 0)
+	while (i < fake->n_objects && ber_compare(&fake->object[i].name, &object->name) < 0)
 		i++;
-	if (i == fake->n_objects || compare(&fake->object[i].name, &object->name) != 0) {
+	if (i == fake->n_objects || ber_compare(&fake->object[i].name, &object->name) != 0) {
 		fake->object =
 			check(realloc(fake->object, (fake->n_objects + 1) * sizeof *fake->object));
 		memmove(&fake->object[i + 1], &fake->object[i],
@@ -446,7 +435,7 @@ static void set(struct fake_snmp *fake, const struct ber_object *object)
 
 void fake_snmp_number(struct fake_snmp *fake, const char *oid, enum fake_type type, int64_t value)
 {
-	struct ber_object object = { .name = read_name(oid), .number = value };
+	struct ber_object object = { .name = ber_read_name(oid), .number = value };
 
 	object.type = (uint8_t)type;
 	set(fake, &object);
@@ -454,7 +443,7 @@ void fake_snmp_number(struct fake_snmp *fake, const char *oid, enum fake_type ty
 
 void fake_snmp_bytes(struct fake_snmp *fake, const char *oid, const void *bytes, size_t len)
 {
-	struct ber_object object = { .name = read_name(oid), .type = FAKE_STRING };
+	struct ber_object object = { .name = ber_read_name(oid), .type = FAKE_STRING };
 
 	object.len = len < sizeof object.text ? len : sizeof object.text;
 	memcpy(object.text, bytes, object.len);

@@ -15,30 +15,31 @@
 /** How it answers. */
 enum fake_mode {
 	FAKE_NORMAL = 0,
-	FAKE_SILENT,         /* takes requests, never answers */
-	FAKE_WRONG_ID,       /* the request id is another one */
-	FAKE_DUPLICATE,      /* each answer comes twice */
-	FAKE_TRUNCATED,      /* half of the answer */
-	FAKE_GARBAGE,        /* bytes that are no BER */
-	FAKE_SAME_OID,       /* GETNEXT and GETBULK give the asked objects themselves */
-	FAKE_ENDLESS,        /* every column goes on for ever */
-	FAKE_TOO_BIG,        /* error tooBig if more than `limit` objects would be in the answer */
-	FAKE_SHORT,          /* stops after `limit` objects, in the middle of a row if need be */
-	FAKE_OTHER_PORT,     /* answers from another socket */
-	FAKE_GENERR,         /* error genErr */
-	FAKE_OTHER_OBJECTS,  /* answers about sysUpTime */
-	FAKE_DROP_FIRST,     /* every odd request is lost */
-	FAKE_COMMUNITY,      /* answers with another community */
-	FAKE_BARE_COMMUNITY, /* answers "public@ms1" with "public" */
-	FAKE_BAD_INDEX,      /* error noSuchName about object 99 */
-	FAKE_ONE_OBJECT,     /* one object per answer, of however many were asked for */
-	FAKE_NO_OBJECTS,     /* answers without any */
-	FAKE_BACKWARDS,      /* GETNEXT and GETBULK give the object before */
-	FAKE_MUTE_USER,      /* version 3: answers discovery, and nothing else */
-	FAKE_OTHER_CONTEXT,  /* version 3: answers are of the context "other" */
-	FAKE_NO_CONTEXT,     /* version 3: complains that it has no such context */
-	FAKE_MUTATED,        /* some bytes of each answer are others, each time */
-	FAKE_FLOOD,          /* each answer comes 500 times, with wrong request ids */
+	FAKE_SILENT,     /* takes requests, never answers */
+	FAKE_WRONG_ID,   /* the request id is another one */
+	FAKE_DUPLICATE,  /* each answer comes twice */
+	FAKE_TRUNCATED,  /* half of the answer */
+	FAKE_GARBAGE,    /* bytes that are no BER */
+	FAKE_SAME_OID,   /* GETNEXT and GETBULK give the asked objects themselves */
+	FAKE_ENDLESS,    /* every column goes on for ever */
+	FAKE_TOO_BIG,    /* error tooBig if more than `limit` objects would be in the answer */
+	FAKE_SHORT,      /* stops after `limit` objects, in the middle of a row if need be */
+	FAKE_OTHER_PORT, /* answers from another socket */
+	FAKE_WRONG_FROM_OTHER_PORT, /* the same, with another request id */
+	FAKE_GENERR,                /* error genErr */
+	FAKE_OTHER_OBJECTS,         /* answers about sysUpTime */
+	FAKE_DROP_FIRST,            /* every odd request is lost */
+	FAKE_COMMUNITY,             /* answers with another community */
+	FAKE_BARE_COMMUNITY,        /* answers "public@ms1" with "public" */
+	FAKE_BAD_INDEX,             /* error noSuchName about object 99 */
+	FAKE_ONE_OBJECT,            /* one object per answer, of however many were asked for */
+	FAKE_NO_OBJECTS,            /* answers without any */
+	FAKE_BACKWARDS,             /* GETNEXT and GETBULK give the object before */
+	FAKE_MUTE_USER,             /* version 3: answers discovery, and nothing else */
+	FAKE_OTHER_CONTEXT,         /* version 3: answers are of the context "other" */
+	FAKE_NO_CONTEXT,            /* version 3: complains that it has no such context */
+	FAKE_MUTATED,               /* some bytes of each answer are others, each time */
+	FAKE_FLOOD,                 /* each answer comes 500 times, with wrong request ids */
 };
 
 enum fake_type {
@@ -66,6 +67,9 @@ struct fake_snmp *fake_snmp_new_at(enum fake_mode mode, const char *address, int
 /** "udp:127.0.0.1:PORT", and the port; lives as long as the agent. */
 const char *fake_snmp_endpoint(const struct fake_snmp *fake);
 int fake_snmp_port(const struct fake_snmp *fake);
+
+/** From which FAKE_OTHER_PORT answers. */
+int fake_snmp_other_port(const struct fake_snmp *fake);
 
 /** From now on: another mode; its limit; a delay before each answer. */
 void fake_snmp_mode(struct fake_snmp *fake, enum fake_mode mode, unsigned int limit);
