@@ -82,7 +82,8 @@ static CURLcode set_page(CURL *easy, const struct source_request *request,
 {
 	CURLcode rc = CURLE_OK;
 
-	set(CURLOPT_URL, page->url);
+	set(CURLOPT_URL, page->url); /* what it says that it has asked, and asks again */
+	set(CURLOPT_CURLU, page->parts);
 	set(CURLOPT_HTTPHEADER, page->headers);
 	set(CURLOPT_CONNECT_TO, page->connect_to);
 	if (strcmp(request->method, "POST") != 0) {
@@ -134,8 +135,7 @@ void http_transfer_give(struct http_spares *spares, struct http_transfer **trans
 {
 	struct http_transfer *given = *transfer;
 
-	/* libcurl keeps the server's challenge in the handle: another server would refuse the
-	 * answer to it. */
+	/* another server would refuse the answer to the challenge that libcurl keeps in it */
 	if (!given || is_by_digest(given->settings))
 		return;
 	*transfer = NULL;
@@ -173,8 +173,7 @@ int http_transfer_prepare(struct http_transfer *transfer, const struct source_re
 	transfer->timeout_ns = timeout_ns;
 	set(CURLOPT_PRIVATE, user);
 	set(CURLOPT_TIMEOUT_MS, (long)((timeout_ns + 999999) / 1000000));
-	if (!rc)
-		rc = set_page(easy, request, page);
+	rc = rc ? rc : set_page(easy, request, page);
 	return rc == CURLE_OK ? 0
 			      : http_failure_set(failure, CR_CONNECT, "cannot set up libcurl: %s",
 						 curl_easy_strerror(rc));
@@ -190,9 +189,11 @@ void http_page_fini(struct http_page *page)
 		explicit_bzero(header->data, strlen(header->data)); /* one may be a secret */
 	curl_slist_free_all(page->headers);
 	curl_slist_free_all(page->connect_to);
+	curl_url_cleanup(page->parts);
 	curl_free(page->url);
 	free(page->payload);
 	free(page->endpoint);
+	page->parts = NULL;
 	page->headers = page->connect_to = NULL;
 	page->url = page->payload = page->endpoint = NULL;
 }
@@ -260,7 +261,8 @@ static int fill(struct http_page *page, const struct http_settings *settings,
 	page->url = http_url_make(target->endpoint, path, settings->server_name, &page->connect_to,
 				  failure);
 	free(path);
-	return page->url ? 0 : -EPROTO;
+	page->parts = page->url ? http_url_parts(page->url, failure) : NULL;
+	return page->parts ? 0 : -EPROTO;
 }
 
 int http_page_fill(struct http_page *page, const struct http_settings *settings,

@@ -14,6 +14,7 @@
 struct http_page {
 	char *endpoint; /* for which it is filled in; its own copy; NULL: not yet */
 	char *url;
+	CURLU *parts;  /* of url, which libcurl would take apart in each poll */
 	char *payload; /* the request's body; NULL: none */
 	struct curl_slist *headers, *connect_to;
 };

@@ -28,4 +28,8 @@ int http_url_check(const char *target, struct http_failure *failure);
 char *http_url_make(const char *endpoint, const char *page, const char *server_name,
 		    struct curl_slist **connect_to, struct http_failure *failure);
 
+/** The parts of a URL that http_url_make() made; NULL with failure. Freed by curl_url_cleanup().
+ * [any] */
+CURLU *http_url_parts(const char *url, struct http_failure *failure);
+
 #endif

@@ -1,4 +1,4 @@
-/* servers.c - servers found by name in a sorted index, their samples in arrays that grow with the
+/* servers.c - servers found by name in a hash table, their samples in arrays that grow with the
  * metrics in use. */
 #include "servers_internal.h"
 
@@ -10,34 +10,36 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <callrouter/order.h>
+
 #include "clock.h"
 #include "text.h"
 
 #define METRIC_NAME_MAX 63
 #define WEIGHT_MAX      100
 
-static int compare_names(const void *a, const void *b)
+/** Where the server of this name is in a table of n places, or would be. */
+static struct server **place_of(struct server **by_name, size_t n, const char *name)
 {
-	const struct server *const *left = a, *const *right = b;
+	size_t i = (size_t)cr_hash64(name, strlen(name)) & (n - 1);
 
-	return strcmp((*left)->name, (*right)->name);
+	while (by_name[i] != NULL && strcmp(by_name[i]->name, name) != 0)
+		i = (i + 1) & (n - 1);
+	return by_name + i;
 }
 
-static int compare_key(const void *key, const void *entry)
+static size_t places_for(size_t n)
 {
-	const struct server *const *server = entry;
+	size_t places = 2;
 
-	return strcmp(key, (*server)->name);
+	while (places < 2 * n)
+		places *= 2;
+	return places;
 }
 
 struct server *servers_find(const struct servers *servers, const char *name)
 {
-	struct server **found;
-
-	if (servers->n == 0)
-		return NULL;
-	found = bsearch(name, servers->by_name, servers->n, sizeof(struct server *), compare_key);
-	return found == NULL ? NULL : *found;
+	return servers->n == 0 ? NULL : *place_of(servers->by_name, servers->n_by_name, name);
 }
 
 static void server_free(struct server *server)
@@ -183,6 +185,7 @@ static void take_over(struct servers *servers, const struct config *config,
 	servers->server = next;
 	servers->by_name = lists->by_name;
 	servers->n = config->n_servers;
+	servers->n_by_name = places_for(servers->n);
 	servers->turn_ns = longest_turn(config);
 	for (size_t i = 0; i < servers->n; i++) {
 		next[i]->weight = config->servers[i].weight;
@@ -191,6 +194,7 @@ static void take_over(struct servers *servers, const struct config *config,
 		if (next[i]->is_skipped)
 			suspect(servers, next[i]);
 		next[i]->index = i;
+		*place_of(lists->by_name, servers->n_by_name, next[i]->name) = next[i];
 		servers_note_change(servers, next[i]);
 	}
 	servers_keep_failing(next, servers->n, config);
@@ -217,7 +221,7 @@ int servers_configure(struct servers *servers, const struct config *config, stru
 	bool *is_kept = calloc(n + 1, sizeof *is_kept);
 	struct lists next = {
 		.server = calloc(n + 1, sizeof(struct server *)),
-		.by_name = calloc(n + 1, sizeof(struct server *)),
+		.by_name = calloc(places_for(n), sizeof(struct server *)),
 		.changed = calloc(n + 1, sizeof *next.changed),
 		.backup = calloc(config->n_sources + 1, sizeof *next.backup),
 	};
@@ -226,8 +230,6 @@ int servers_configure(struct servers *servers, const struct config *config, stru
 	    next.backup == NULL || is_kept == NULL ||
 	    !gather(servers, config, next.server, is_kept))
 		goto no_memory;
-	memcpy(next.by_name, next.server, n * sizeof(struct server *));
-	qsort(next.by_name, n, sizeof(struct server *), compare_names);
 	for (size_t i = 0; i < config->n_sources; i++)
 		if (config->sources[i].is_backup)
 			(void)text_copy(next.backup[next.n_backups++], sizeof *next.backup,

@@ -59,7 +59,8 @@ struct servers {
 	bool is_rung; /* fd was written and not cleared since */
 	struct server **server;
 	size_t n;
-	struct server **by_name; /* the same, sorted */
+	struct server **by_name; /* the same, from their names' hash on; NULL: empty */
+	size_t n_by_name;        /* a power of two, more than n */
 	uint64_t seq;            /* counts changes that an image shows */
 	uint64_t *changed;       /* by index: seq of the last one */
 	int64_t turn_ns; /* in which every source polls each of its servers, and has its answer */

@@ -185,7 +185,7 @@ struct source_sample {
 	const struct source *source;
 	struct source_row *row;
 	size_t n_rows;
-	struct source_note note[SOURCE_NOTES_MAX];
+	struct source_note *note;  /* NULL as long as there is none: they are rare, and large */
 	size_t n_notes, n_unnoted; /* kept, and past SOURCE_NOTES_MAX */
 
 	/* Set by source_end(). */

@@ -67,7 +67,7 @@ void source_names_fini(struct source_names *names)
 static bool reserve(struct source_sheet *sheet)
 {
 	const size_t width = sheet->parts->n_slots > 0 ? sheet->parts->n_slots : 1;
-	size_t cap = sheet->cap_rows > 0 ? 2 * sheet->cap_rows : 2;
+	size_t cap = sheet->cap_rows > 0 ? 2 * sheet->cap_rows : 1; /* many have row 0 only */
 	struct source_sum *sum;
 	char(*name)[SOURCE_NAME_LEN];
 
