@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -27,24 +28,60 @@ int64_t http_now_ns(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/*** Connections between two requests ***/
+/*** Sockets ***/
 
-/* In an event's data: libcurl keeps the socket, and waits for nothing. */
-#define IDLE (UINT64_C(1) << 63)
+/* What is known of a descriptor, which is one; NULL without memory. */
+static struct http_socket *socket_at(struct http_loop *loop, int fd)
+{
+	const size_t at = (size_t)fd;
+	struct http_socket *grown;
+
+	if (at < loop->n_sockets)
+		return &loop->socket[at];
+	grown = reallocarray(loop->socket, 2 * at + 1, sizeof *grown);
+	if (!grown)
+		return NULL;
+	memset(&grown[loop->n_sockets], 0, (2 * at + 1 - loop->n_sockets) * sizeof *grown);
+	loop->socket = grown;
+	loop->n_sockets = 2 * at + 1;
+	return &loop->socket[at];
+}
+
+/* Have epoll watch a socket for this, unless it does. Returns 0 or -1. */
+static int watch(const struct http_shard *shard, struct http_socket *socket, int what)
+{
+	const int fd = (int)(socket - shard->loop->socket);
+	int how = socket->watched == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+	struct epoll_event event = {
+		.events = (what & CURL_POLL_IN ? (uint32_t)EPOLLIN : 0) |
+			  (what & CURL_POLL_OUT ? (uint32_t)EPOLLOUT : 0),
+		.data.u64 = (uint64_t)shard->index << 32 | (uint32_t)fd,
+	};
+
+	if (what == socket->watched)
+		return 0;
+	if (what == 0)
+		how = EPOLL_CTL_DEL;
+	socket->watched = 0;
+	if (epoll_ctl(shard->loop->epoll_fd, how, fd, &event) < 0)
+		return -1;
+	socket->watched = (uint8_t)what;
+	return 0;
+}
 
 /*
  * Something came on a kept connection that nobody asked for, or its end. libcurl 7.88 would take it
  * for the answer to the next request, and that one's for the one after: old values would pass for
  * new ones. So nothing but the end is left for it to see, and it opens a new connection.
  */
-static void end_idle(int epoll_fd, int fd)
+static void end_idle(const struct http_shard *shard, int fd)
 {
 	char bytes[4096];
 	ssize_t n = recv(fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
 
 	if (n < 0) /* another socket by now */
 		return;
-	epoll_ctl(epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	(void)watch(shard, &shard->loop->socket[fd], 0);
 	if (n == 0)
 		return;
 	(void)shutdown(fd, SHUT_RDWR);
@@ -54,28 +91,47 @@ static void end_idle(int epoll_fd, int fd)
 
 /*** What libcurl asks for ***/
 
+static int on_new(void *user, curl_socket_t fd, curlsocktype purpose)
+{
+	struct http_socket *socket = socket_at(user, fd);
+
+	(void)purpose;
+	if (!socket)
+		return CURL_SOCKOPT_ERROR;
+	*socket = (struct http_socket){ .is_own = true };
+	return CURL_SOCKOPT_OK;
+}
+
+static int on_close(void *user, curl_socket_t fd)
+{
+	const struct http_loop *loop = user;
+
+	loop->socket[fd] = (struct http_socket){ 0 }; /* closing takes it out of epoll */
+	return close(fd);
+}
+
+/*
+ * A connection stays watched for what is to be read, from request to request: most requests need no
+ * call at all. Other sockets are those by which libcurl's resolver wakes us; it closes them without
+ * a word. (So it does with connections that never came about. Should the resolver get the number of
+ * one, its wake-up is missed, and libcurl looks after it by its timer.)
+ */
 static int on_socket_change(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
 {
-	struct http_shard *shard = user;
-	const int epoll_fd = shard->loop->epoll_fd;
-	struct epoll_event event = { .data.u64 = (uint64_t)shard->index << 32 | (uint32_t)fd };
+	const struct http_shard *shard = user;
+	struct http_socket *socket = socket_at(shard->loop, fd);
 
-	(void)easy;
-	if (what == CURL_POLL_REMOVE) {
-		/* closing it takes it out */
-		event.data.u64 |= IDLE;
-		event.events = EPOLLIN;
-		epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event);
-		return 0;
-	}
-	event.events = (what & CURL_POLL_IN ? (uint32_t)EPOLLIN : 0) |
-		       (what & CURL_POLL_OUT ? (uint32_t)EPOLLOUT : 0);
-	if (known)
-		return epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event);
-	curl_multi_assign(shard->multi, fd, shard);
-	if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0)
-		return 0;
-	return errno == EEXIST ? epoll_ctl(epoll_fd, EPOLL_CTL_MOD, fd, &event) : -1;
+	(void)easy, (void)known;
+	if (!socket)
+		return -1;
+	socket->is_idle = false;
+	if (what != CURL_POLL_REMOVE)
+		return watch(shard, socket, what);
+	if (!socket->is_own)
+		(void)watch(shard, socket, 0);
+	else if (socket->watched != 0)
+		socket->is_idle = watch(shard, socket, CURL_POLL_IN) == 0;
+	return 0;
 }
 
 static int on_timer_change(CURLM *multi, long ms, void *user)
@@ -89,31 +145,41 @@ static int on_timer_change(CURLM *multi, long ms, void *user)
 
 /*** Serving it ***/
 
+static void serve(struct http_shard *shard, int fd, uint32_t events)
+{
+	const int what = (events & EPOLLIN ? CURL_CSELECT_IN : 0) |
+			 (events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+			 (events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
+	int unused;
+
+	shard->is_stirred = true;
+	curl_multi_socket_action(shard->multi, fd, what, &unused);
+}
+
 void http_loop_serve_sockets(struct http_loop *loop)
 {
 	struct epoll_event events[EVENTS_MAX];
-	int n = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, 0), unused;
+	int n = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, 0);
 
+	/* before libcurl is called: it may begin to use one of them */
 	for (int i = 0; i < n; i++) {
 		const uint64_t data = events[i].data.u64;
-		struct http_shard *shard;
-		uint32_t e = events[i].events;
-		int what = (e & EPOLLIN ? CURL_CSELECT_IN : 0) |
-			   (e & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
-			   (e & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
 
 		if (data == HTTP_LOOP_NAMES) {
 			loop->has_names = true;
+			events[i].events = 0;
 			continue;
 		}
-		if (data & IDLE) {
-			end_idle(loop->epoll_fd, (int)(uint32_t)data);
+		if (!loop->socket[(uint32_t)data].is_idle)
 			continue;
-		}
-		shard = loop->shard[data >> 32];
-		shard->is_stirred = true;
-		curl_multi_socket_action(shard->multi, (curl_socket_t)(uint32_t)data, what,
-					 &unused);
+		end_idle(loop->shard[data >> 32], (int)(uint32_t)data);
+		events[i].events = 0;
+	}
+	for (int i = 0; i < n; i++) {
+		const uint64_t data = events[i].data.u64;
+
+		if (events[i].events != 0)
+			serve(loop->shard[data >> 32], (int)(uint32_t)data, events[i].events);
 	}
 }
 
@@ -234,7 +300,11 @@ void http_loop_leave(struct http_shard *shard)
 bool http_loop_add(struct http_shard *shard, CURL *easy)
 {
 	shard->is_stirred = true;
-	return curl_multi_add_handle(shard->multi, easy) == CURLM_OK;
+	return curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_new) == CURLE_OK &&
+	       curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, shard->loop) == CURLE_OK &&
+	       curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, on_close) == CURLE_OK &&
+	       curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, shard->loop) == CURLE_OK &&
+	       curl_multi_add_handle(shard->multi, easy) == CURLM_OK;
 }
 
 void http_loop_remove(struct http_shard *shard, CURL *easy)
@@ -258,6 +328,7 @@ void http_loop_close(struct http_loop *loop)
 		free(loop->shard[i]);
 	}
 	free(loop->shard);
+	free(loop->socket);
 	if (loop->epoll_fd >= 0)
 		close(loop->epoll_fd);
 }

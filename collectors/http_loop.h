@@ -27,10 +27,19 @@ struct http_shard {
 	bool is_stirred; /* transfers may have ended since http_loop_ended() */
 };
 
+/** What is known of a descriptor; zero: nothing. */
+struct http_socket {
+	uint8_t watched; /* CURL_POLL_IN, CURL_POLL_OUT, or both; 0: epoll does not have it */
+	bool is_own;     /* a connection: it is told when it is closed */
+	bool is_idle;    /* a connection that libcurl keeps, and waits for nothing */
+};
+
 /** Lies still in memory from open to close. */
 struct http_loop {
 	struct http_shard **shard;
 	size_t n;
+	struct http_socket *socket; /* by descriptor */
+	size_t n_sockets;
 	int epoll_fd;
 	size_t kept_max;   /* connections between two polls, of all shards */
 	int64_t shrunk_ns; /* when that was halved */

@@ -62,12 +62,18 @@ const struct cr_option http_options[] = {
 
 static int fail(char *err, size_t err_len, int code, const char *fmt, ...) CR_PRINTF(4, 5);
 
+/* One more line, which begins with an option's name. */
 static int fail(char *err, size_t err_len, int code, const char *fmt, ...)
 {
+	size_t used = strlen(err);
 	va_list args;
 
+	if (used > 0 && used + 1 < err_len) {
+		err[used++] = '\n';
+		err[used] = '\0';
+	}
 	va_start(args, fmt);
-	(void)vsnprintf(err, err_len, fmt, args);
+	(void)vsnprintf(err + used, err_len - used, fmt, args);
 	va_end(args);
 	return code;
 }
@@ -84,22 +90,22 @@ static int check_auth(const struct http_settings *settings, const union cr_value
 {
 	const bool has_password = *option[PASSWORD_FILE].text != '\0';
 	const bool has_token = *option[TOKEN_FILE].text != '\0';
+	int rc = 0;
 
 	if (!*settings->user != !has_password)
-		return fail(err, err_len, -EINVAL, "user and password_file: give both or none");
+		rc = fail(err, err_len, -EINVAL, "user and password_file: give both or none");
 	if (strchr(settings->user, ':'))
-		return fail(err, err_len, -EINVAL, "user: \"%s\" must not hold a colon",
-			    settings->user);
+		rc = fail(err, err_len, -EINVAL, "user: \"%s\" must not hold a colon",
+			  settings->user);
 	if (has_password && has_token)
-		return fail(err, err_len, -EINVAL,
-			    "token_file and password_file: give one of them");
+		rc = fail(err, err_len, -EINVAL, "token_file and password_file: give one of them");
 	if (!settings->source->has_auth)
-		return 0;
+		return rc;
 	if (settings->auth == SOURCE_AUTH_BEARER && has_password)
-		return fail(err, err_len, -EINVAL, "auth: bearer needs token_file, and no user");
+		rc = fail(err, err_len, -EINVAL, "auth: bearer needs token_file, and no user");
 	if (settings->auth != SOURCE_AUTH_BEARER && has_token)
-		return fail(err, err_len, -EINVAL, "token_file needs auth: bearer");
-	return 0;
+		rc = fail(err, err_len, -EINVAL, "token_file needs auth: bearer");
+	return rc;
 }
 
 /* Is the header sent anyway? Its name in the description, or NULL. */
@@ -143,21 +149,34 @@ static int check_secret_header(const struct http_settings *settings, const union
 	return 0;
 }
 
+static int check_secret_file(const char *option, const char *path, char *err, size_t err_len)
+{
+	char text[512];
+	const int rc = secret_check(option, path, text, sizeof text);
+
+	return rc < 0 ? fail(err, err_len, rc, "%s", text) : rc;
+}
+
+/* The first error of several. */
+static void keep_first(int *rc, int next)
+{
+	if (*rc >= 0)
+		*rc = next;
+}
+
+/* All of it: one mistake does not hide the others. */
 static int check(const struct http_settings *settings, const union cr_value *option, char *err,
 		 size_t err_len)
 {
 	int rc = check_auth(settings, option, err, err_len);
 
-	if (rc == 0)
-		rc = check_secret_header(settings, option, err, err_len);
-	if (rc == 0)
-		rc = check_readable("ca_file", settings->ca_file, err, err_len);
-	if (rc == 0)
-		rc = check_readable("cert_file", settings->cert_file, err, err_len);
-	if (rc == 0 && *settings->key_file && !*settings->cert_file)
-		rc = fail(err, err_len, -EINVAL, "key_file needs cert_file");
-	if (rc == 0 && *settings->key_file)
-		rc = secret_check("key_file", settings->key_file, err, err_len);
+	keep_first(&rc, check_secret_header(settings, option, err, err_len));
+	keep_first(&rc, check_readable("ca_file", settings->ca_file, err, err_len));
+	keep_first(&rc, check_readable("cert_file", settings->cert_file, err, err_len));
+	if (*settings->key_file && !*settings->cert_file)
+		keep_first(&rc, fail(err, err_len, -EINVAL, "key_file needs cert_file"));
+	if (*settings->key_file)
+		keep_first(&rc, check_secret_file("key_file", settings->key_file, err, err_len));
 	return rc;
 }
 
@@ -191,6 +210,16 @@ static int parse_source(struct http_settings *settings, const char *json, char *
 	return rc;
 }
 
+/* The option i names its file. */
+static int read_secret(struct secret *secret, int i, const union cr_value *option, char *err,
+		       size_t err_len)
+{
+	char text[512];
+	const int rc = secret_read(secret, http_options[i].name, option[i].text, text, sizeof text);
+
+	return rc < 0 ? fail(err, err_len, rc, "%s", text) : rc;
+}
+
 static int read_secrets(struct http_settings *settings, const union cr_value *option, char *err,
 			size_t err_len)
 {
@@ -198,15 +227,16 @@ static int read_secrets(struct http_settings *settings, const union cr_value *op
 	const int i = has_token ? TOKEN_FILE : PASSWORD_FILE;
 	int rc = 0;
 
-	if (*settings->secret_header)
-		rc = secret_read(&settings->header_secret, "secret_header_file",
-				 option[SECRET_HEADER_FILE].text, err, err_len);
-	if (rc < 0 || !*option[i].text)
+	if (*settings->secret_header && *option[SECRET_HEADER_FILE].text)
+		rc = read_secret(&settings->header_secret, SECRET_HEADER_FILE, option, err,
+				 err_len);
+	if (!*option[i].text)
 		return rc;
 	if (has_token)
 		settings->auth = SOURCE_AUTH_BEARER;
 	settings->has_secret = true;
-	return secret_read(&settings->secret, http_options[i].name, option[i].text, err, err_len);
+	keep_first(&rc, read_secret(&settings->secret, i, option, err, err_len));
+	return rc;
 }
 
 int http_settings_init(struct http_settings *settings, const union cr_value *option, char *err,
@@ -231,7 +261,8 @@ int http_settings_init(struct http_settings *settings, const union cr_value *opt
 		return rc;
 	settings->auth = settings->source->auth;
 	rc = check(settings, option, err, err_len);
-	return rc < 0 ? rc : read_secrets(settings, option, err, err_len);
+	keep_first(&rc, read_secrets(settings, option, err, err_len));
+	return rc;
 }
 
 enum source_shown http_settings_shown(const struct http_settings *settings)

@@ -8,76 +8,14 @@
 
 #include "errno_words.h"
 #include "files.h"
+#include "http_intake.h"
+#include "http_words.h"
 
-enum {
-	HEADERS_MAX = 64 * 1024,
-	SPARES_MAX = 64,
-	BODY_FIRST = 4096,
-	BODY_KEPT = 64 * 1024, /* a larger one is not kept for the next answer */
-};
+enum { SPARES_MAX = 64 };
 
 static bool is_by_digest(const struct http_settings *settings)
 {
 	return settings->has_secret && settings->auth == SOURCE_AUTH_DIGEST;
-}
-
-static void drop_body(struct http_transfer *transfer)
-{
-	if (transfer->capacity > BODY_KEPT) {
-		free(transfer->body);
-		transfer->body = NULL;
-		transfer->capacity = 0;
-	}
-	transfer->len = transfer->header_len = 0;
-	transfer->is_too_big = false;
-}
-
-/*** What libcurl hands over ***/
-
-static bool body_reserve(struct http_transfer *transfer, size_t more)
-{
-	size_t wanted = transfer->len + more + 1, capacity = transfer->capacity;
-	char *body;
-
-	if (wanted <= capacity)
-		return true;
-	if (capacity == 0)
-		capacity = BODY_FIRST;
-	while (capacity < wanted)
-		capacity *= 2;
-	body = realloc(transfer->body, capacity);
-	if (!body)
-		return false;
-	transfer->body = body;
-	transfer->capacity = capacity;
-	return true;
-}
-
-/* Sees decoded bytes, so that a small answer that unfolds into a large one is noticed. */
-static size_t on_body(const char *bytes, size_t one, size_t n, void *user)
-{
-	struct http_transfer *transfer = user;
-
-	(void)one;
-	if (n > transfer->settings->max_body - transfer->len) {
-		transfer->is_too_big = true;
-		return 0;
-	}
-	if (!body_reserve(transfer, n))
-		return 0;
-	memcpy(transfer->body + transfer->len, bytes, n);
-	transfer->len += n;
-	transfer->body[transfer->len] = '\0';
-	return n;
-}
-
-static size_t on_header(const char *bytes, size_t one, size_t n, void *user)
-{
-	struct http_transfer *transfer = user;
-
-	(void)bytes, (void)one;
-	transfer->header_len += n;
-	return transfer->header_len <= HEADERS_MAX ? n : 0;
 }
 
 /*** The request ***/
@@ -124,14 +62,9 @@ static CURLcode set_source(CURL *easy, struct http_transfer *transfer)
 	set(CURLOPT_NOSIGNAL, 1L);
 	set(CURLOPT_USERAGENT, "callrouter");
 	set(CURLOPT_ACCEPT_ENCODING, "gzip");
-	set(CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)settings->max_body);
-	set(CURLOPT_WRITEFUNCTION, on_body);
-	set(CURLOPT_WRITEDATA, (void *)transfer);
-	set(CURLOPT_HEADERFUNCTION, on_header);
-	set(CURLOPT_HEADERDATA, (void *)transfer);
-	set(CURLOPT_ERRORBUFFER, transfer->error);
 	/* libcurl looks through all that it knows of names whenever a transfer ends. */
 	set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
+	rc = rc ? rc : http_intake_set(easy, transfer);
 	return rc ? rc : set_secrets(easy, settings);
 }
 
@@ -140,7 +73,8 @@ static CURLcode set_page(CURL *easy, const struct source_request *request,
 {
 	CURLcode rc = CURLE_OK;
 
-	set(CURLOPT_URL, page->url);
+	set(CURLOPT_URL, page->url); /* what it says that it has asked, and asks again */
+	set(CURLOPT_CURLU, page->parts);
 	set(CURLOPT_HTTPHEADER, page->headers);
 	if (strcmp(request->method, "POST") != 0) {
 		set(CURLOPT_HTTPGET, 1L);
@@ -191,8 +125,7 @@ void http_transfer_give(struct http_spares *spares, struct http_transfer **trans
 {
 	struct http_transfer *given = *transfer;
 
-	/* libcurl keeps the server's challenge in the handle: another server would refuse the
-	 * answer to it. */
+	/* another server would refuse the answer to the challenge that libcurl keeps in it */
 	if (!given || is_by_digest(given->settings))
 		return;
 	*transfer = NULL;
@@ -222,8 +155,7 @@ int http_transfer_prepare(struct http_transfer *transfer, const struct source_re
 	CURL *easy = transfer->easy;
 	CURLcode rc = CURLE_OK;
 
-	drop_body(transfer);
-	transfer->error[0] = '\0';
+	http_intake_begin(transfer);
 	transfer->request = request;
 	transfer->page = page;
 	if (timeout_ns < 1000000) /* libcurl takes 0 for "no limit" */
@@ -231,10 +163,8 @@ int http_transfer_prepare(struct http_transfer *transfer, const struct source_re
 	transfer->timeout_ns = timeout_ns;
 	set(CURLOPT_PRIVATE, user);
 	set(CURLOPT_TIMEOUT_MS, (long)((timeout_ns + 999999) / 1000000));
-	if (!rc)
-		rc = set_page(easy, request, page);
-	if (!rc)
-		rc = http_name_set(page->name, easy, timeout_ns);
+	rc = rc ? rc : set_page(easy, request, page);
+	rc = rc ? rc : http_name_set(page->name, easy, timeout_ns);
 	return rc == CURLE_OK ? 0
 			      : http_failure_set(failure, CR_CONNECT, "cannot set up libcurl: %s",
 						 curl_easy_strerror(rc));
@@ -249,9 +179,11 @@ void http_page_fini(struct http_page *page)
 	for (struct curl_slist *header = page->headers; header; header = header->next)
 		explicit_bzero(header->data, strlen(header->data)); /* one may be a secret */
 	curl_slist_free_all(page->headers);
+	curl_url_cleanup(page->parts);
 	curl_free(page->url);
 	free(page->payload);
 	free(page->endpoint);
+	page->parts = NULL;
 	page->headers = NULL;
 	page->url = page->payload = page->endpoint = NULL;
 }
@@ -318,7 +250,8 @@ static int fill(struct http_page *page, const struct http_settings *settings,
 		return rc;
 	page->url = http_url_make(target->endpoint, path, settings->server_name, failure);
 	free(path);
-	return page->url ? 0 : -EPROTO;
+	page->parts = page->url ? http_url_parts(page->url, failure) : NULL;
+	return page->parts ? 0 : -EPROTO;
 }
 
 int http_page_fill(struct http_page *page, const struct http_settings *settings,
@@ -377,23 +310,11 @@ static int judge_connect(const struct http_transfer *transfer, struct http_failu
 				os_errno ? errno_words((int)os_errno) : transfer->error);
 }
 
-static int judge_too_big(const struct http_transfer *transfer, struct http_failure *failure)
-{
-	return http_failure_set(failure, CR_REPLY, "the answer is larger than max_body (%zu bytes)",
-				transfer->settings->max_body);
-}
-
 static int judge_code(const struct http_transfer *transfer, CURLcode code,
 		      struct http_failure *failure)
 {
-	const char *text = *transfer->error ? transfer->error : curl_easy_strerror(code);
-
-	if (transfer->is_too_big || code == CURLE_FILESIZE_EXCEEDED)
-		return judge_too_big(transfer, failure);
-	if (transfer->header_len > HEADERS_MAX)
-		return http_failure_set(failure, CR_REPLY,
-					"the answer has more than %d bytes of headers",
-					HEADERS_MAX);
+	if (http_intake_judge(transfer, code, failure))
+		return -EPROTO;
 	if (code == CURLE_OPERATION_TIMEDOUT)
 		return judge_late(transfer, failure);
 	if (code == CURLE_COULDNT_CONNECT)
@@ -401,16 +322,8 @@ static int judge_code(const struct http_transfer *transfer, CURLcode code,
 	if (code == CURLE_COULDNT_RESOLVE_HOST)
 		return http_failure_set(failure, CR_CONNECT, "no address is known for %.100s",
 					transfer->page->endpoint);
-	if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
-		return http_failure_set(failure, CR_CONNECT,
-					"its certificate is not trusted (see ca_file): %.120s",
-					text);
-	if (code == CURLE_SSL_CONNECT_ERROR)
-		return http_failure_set(failure, CR_CONNECT, "no TLS connection: %.150s", text);
-	if (code == CURLE_GOT_NOTHING)
-		return http_failure_set(failure, CR_REPLY,
-					"it closed the connection without an answer");
-	return http_failure_set(failure, CR_REPLY, "no good answer: %.150s", text);
+	return http_words_set(code, *transfer->error ? transfer->error : curl_easy_strerror(code),
+			      failure);
 }
 
 static int read_answer(const struct http_transfer *transfer, struct source_sample *sample,
@@ -452,13 +365,33 @@ bool http_transfer_renew(struct http_transfer *transfer, CURLcode code)
 	}
 	curl_easy_cleanup(transfer->easy);
 	transfer->easy = easy;
-	drop_body(transfer);
+	http_intake_drop(transfer);
 	return true;
+}
+
+/* The body with "\\0" for each NUL and "\\\\" for each "\\", or NULL without memory. */
+static char *escape_nuls(const struct http_transfer *transfer)
+{
+	char *escaped = malloc(2 * transfer->len + 1), *to = escaped;
+
+	for (size_t i = 0; escaped && i < transfer->len; i++) {
+		const char byte = transfer->body[i];
+
+		if (byte == '\0' || byte == '\\')
+			*to++ = '\\';
+		*to++ = (char)(byte == '\0' ? '0' : byte);
+	}
+	if (escaped)
+		*to = '\0';
+	return escaped;
 }
 
 void http_transfer_log(const struct http_transfer *transfer, const struct cr_host *host,
 		       size_t index)
 {
+	const bool has_nul = transfer->len > 0 && memchr(transfer->body, '\0', transfer->len);
+	char *escaped = has_nul ? escape_nuls(transfer) : NULL;
+	const char *body = transfer->len > 0 ? transfer->body : "";
 	char *location = NULL, *url = NULL, *type = NULL;
 	long status = 0;
 
@@ -467,9 +400,10 @@ void http_transfer_log(const struct http_transfer *transfer, const struct cr_hos
 	curl_easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_URL, &url);
 	curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
 	host->log(host, CR_DEBUG,
-		  "answer\nrequest %zu\nstatus %ld\ntype %s\nlocation %s\nurl %s\n\n%.*s", index,
+		  "answer\nrequest %zu\nstatus %ld\ntype %s\nlocation %s\nurl %s\n%s\n%s", index,
 		  status, type ? type : "", location ? location : "", url ? url : "",
-		  (int)transfer->len, transfer->body ? transfer->body : "");
+		  escaped ? "escaped\n" : "", escaped ? escaped : body);
+	free(escaped);
 }
 
 int http_transfer_finish(struct http_transfer *transfer, CURLcode code,
@@ -486,6 +420,6 @@ int http_transfer_finish(struct http_transfer *transfer, CURLcode code,
 		source_fail(sample, index, failure.why, failure.text);
 		rc = failure.why == CR_REPLY ? -EPROTO : -ECONNABORTED;
 	}
-	drop_body(transfer);
+	http_intake_drop(transfer);
 	return rc;
 }

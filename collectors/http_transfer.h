@@ -16,9 +16,19 @@
 struct http_page {
 	char *endpoint; /* for which it is filled in; its own copy; NULL: not yet */
 	char *url;
+	CURLU *parts;  /* of url, which libcurl would take apart in each poll */
 	char *payload; /* the request's body; NULL: none */
 	struct curl_slist *headers;
 	struct http_name *name; /* where its host is; the target's, set before */
+};
+
+/** Why we broke an answer off. */
+enum http_cut {
+	HTTP_CUT_NONE = 0,
+	HTTP_CUT_BODY,    /* its body is too large */
+	HTTP_CUT_HEADERS, /* there are too many headers */
+	HTTP_CUT_RAW,     /* too many bytes came for the body that they made */
+	HTTP_CUT_MEMORY,
 };
 
 /** Any request: handles are dear, and only as many are kept as there are polls at once. */
@@ -30,8 +40,9 @@ struct http_transfer {
 	CURL *easy;
 	char *body; /* of len bytes and a NUL, if len is not 0 */
 	size_t len, capacity, header_len;
-	bool is_too_big; /* the reason why we broke off */
-	bool is_proven;  /* digest: the server has taken an answer to the challenge in the handle */
+	size_t n_visits, raw_len; /* libcurl's looks at it; bytes behind the headers, if counted */
+	enum http_cut cut;
+	bool is_proven; /* digest: the server has taken an answer to the challenge in the handle */
 	int64_t timeout_ns;
 	char error[CURL_ERROR_SIZE];
 };
@@ -73,7 +84,9 @@ int http_transfer_prepare(struct http_transfer *transfer, const struct source_re
 			  struct http_failure *failure);
 
 /** Log at level debug what came, if anything did: lines "request 0", "status 200", "type ...",
- * "location ...", "url ...", an empty one, and the body. */
+ * "location ...", "url ...", an empty one, and the body. A text ends at a NUL: if there is one in
+ * the body, a line "escaped" stands before the empty one, each NUL is a "\\0" and each "\\" a
+ * "\\\\". */
 void http_transfer_log(const struct http_transfer *transfer, const struct cr_host *host,
 		       size_t index);
 

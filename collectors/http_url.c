@@ -258,3 +258,17 @@ char *http_url_make(const char *endpoint, const char *page, const char *server_n
 	curl_url_cleanup(url);
 	return joined;
 }
+
+CURLU *http_url_parts(const char *url, struct http_failure *failure)
+{
+	CURLU *parts = curl_url();
+	const CURLUcode rc =
+		parts != NULL ? curl_url_set(parts, CURLUPART_URL, url, 0) : CURLUE_OUT_OF_MEMORY;
+
+	if (rc == CURLUE_OK)
+		return parts;
+	curl_url_cleanup(parts);
+	http_failure_set(failure, CR_CONNECT, "cannot make a URL of target and path: %s",
+			 curl_url_strerror(rc));
+	return NULL;
+}

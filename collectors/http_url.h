@@ -37,4 +37,8 @@ int http_url_host(const char *endpoint, struct http_host *at, struct http_failur
 char *http_url_make(const char *endpoint, const char *page, const char *server_name,
 		    struct http_failure *failure);
 
+/** The parts of a URL that http_url_make() made; NULL with failure. Freed by curl_url_cleanup().
+ * [any] */
+CURLU *http_url_parts(const char *url, struct http_failure *failure);
+
 #endif

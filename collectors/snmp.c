@@ -56,16 +56,22 @@ static int log_message(int major, int minor, void *server_arg, void *client_arg)
 	return 0;
 }
 
+static void part_with(struct snmp *snmp, struct snmp_agent *agent)
+{
+	struct snmp_peer *peer = agent->peer; /* the agent looks into it to its end */
+
+	TAILQ_REMOVE(&snmp->all, agent, all);
+	snmp_agent_free(agent);
+	snmp_peers_leave(&snmp->peers, peer);
+}
+
 static void source_close(void *self)
 {
 	struct snmp *snmp = self;
 	struct snmp_agent *agent;
 
-	while ((agent = TAILQ_FIRST(&snmp->all)) != NULL) {
-		TAILQ_REMOVE(&snmp->all, agent, all);
-		snmp_peers_leave(&snmp->peers, agent->peer);
-		snmp_agent_free(agent);
-	}
+	while ((agent = TAILQ_FIRST(&snmp->all)) != NULL)
+		part_with(snmp, agent);
 	snmp_unregister_callback(SNMP_CALLBACK_LIBRARY, SNMP_CALLBACK_LOGGING, log_message, snmp,
 				 1);
 	snmp_timers_fini(&snmp->timers);
@@ -272,6 +278,7 @@ static struct snmp_agent *agent_of(struct snmp *snmp, struct cr_target *target)
 		snmp_agent_free(agent);
 		return NULL;
 	}
+	agent->link.known = &agent->peer->known;
 	TAILQ_INSERT_TAIL(&snmp->all, agent, all);
 	snmp->n_all++;
 	target->user = agent;
@@ -375,8 +382,12 @@ static void run_timer(struct snmp *snmp, struct snmp_agent *agent, int64_t now_n
 		drop(snmp, agent);
 		return;
 	}
-	if (agent->is_fresh && now_ns >= agent->fresh_until_ns)
+	if (agent->is_fresh && now_ns >= agent->fresh_until_ns) {
 		unfresh(snmp, agent);
+		/* The agent is well, but keeps silent about this target: nobody waits for that. */
+		if (agent->n_silent > 0 && snmp_agent_is_alone(agent))
+			release(snmp, agent);
+	}
 	advance(snmp, agent, snmp_agent_tick(agent, now_ns));
 }
 
@@ -434,10 +445,8 @@ static void source_forget(void *self, struct cr_target *target)
 	unfresh(snmp, agent);
 	release(snmp, agent);
 	snmp_timers_cancel(&snmp->timers, &agent->timer);
-	TAILQ_REMOVE(&snmp->all, agent, all);
 	snmp->n_all--;
-	snmp_peers_leave(&snmp->peers, agent->peer);
-	snmp_agent_free(agent);
+	part_with(snmp, agent);
 }
 
 static int source_check(void *self, const char *target, char *err, size_t err_len)

@@ -7,22 +7,11 @@
 #include <sys/epoll.h>
 
 #include "files.h"
+#include "snmp_about.h"
 #include "snmp_endpoint.h"
 
-#define SILENT_MAX 3   /* polls without an answer; then version 3 asks who is there */
-#define POLLS_KEPT 128 /* idle ones */
-#define USERS_KEPT 4   /* of version 3, between polls; times max_inflight */
-
-void snmp_shared_fini(struct snmp_shared *shared)
-{
-	struct snmp_poll *poll;
-
-	while ((poll = SLIST_FIRST(&shared->polls)) != NULL) {
-		SLIST_REMOVE_HEAD(&shared->polls, next);
-		snmp_poll_free(poll);
-	}
-	place_names_fini(&shared->names);
-}
+#define SILENT_MAX 3 /* polls without an answer; then version 3 asks who is there */
+#define USERS_KEPT 4 /* of version 3, between polls; times max_inflight */
 
 struct snmp_agent *snmp_agent_new(struct snmp_shared *shared)
 {
@@ -62,14 +51,15 @@ static void close_link(struct snmp_agent *agent)
 	snmp_link_close(&agent->link);
 }
 
-/* The keys that were made for its engine do not work, or it has another one by now. */
-static void forget_engine(struct snmp_agent *agent)
+/* The keys that were made for its engine do not work, or it has another one by now. is_refuted: it
+ * says so. */
+static void forget_engine(struct snmp_agent *agent, bool is_refuted)
 {
 	const struct snmp_access *access = &agent->shared->settings.access;
 
 	closed(agent);
 	if (access->version == SNMP_VERSION_3)
-		snmp_link_forget(&agent->link, access);
+		snmp_link_forget(&agent->link, access, is_refuted);
 	else
 		snmp_link_close(&agent->link);
 	agent->is_proven = false;
@@ -80,6 +70,7 @@ void snmp_agent_free(struct snmp_agent *agent)
 	snmp_agent_end(agent);
 	close_link(agent);
 	place_fini(&agent->place, &agent->shared->names);
+	free(agent->about);
 	free(agent);
 }
 
@@ -112,11 +103,15 @@ int snmp_agent_find(struct snmp_agent *agent, const struct cr_target *target, in
 	bool has_moved;
 	int code = read_place(agent, target->endpoint, text, text_len);
 
+	if (code == 0 && agent->about == NULL)
+		code = snmp_about_fill(&agent->shared->settings.access, target, &agent->about, text,
+				       text_len);
 	if (code < 0)
 		return code;
+	agent->link.about = agent->about;
 	code = place_find(&agent->place, &agent->shared->names, now_ns, &has_moved, text, text_len);
 	if (has_moved)
-		forget_engine(agent);
+		forget_engine(agent, false);
 	return code;
 }
 
@@ -127,7 +122,7 @@ static bool move(struct snmp_agent *agent, int64_t now_ns)
 	if (agent->poll->is_heard || place_left(&agent->place) == 0 ||
 	    !place_turn(&agent->place, &agent->shared->names, now_ns))
 		return false;
-	forget_engine(agent);
+	forget_engine(agent, false);
 	agent->is_moving = true;
 	return true;
 }
@@ -154,18 +149,22 @@ static int open_socket(struct snmp_agent *agent)
 	struct snmp_shared *shared = agent->shared;
 	struct epoll_event event = { .events = EPOLLIN, .data.ptr = agent };
 	struct snmp_agent *oldest = TAILQ_FIRST(&shared->idle);
+	/* Nobody answers there: does somebody elsewhere? */
+	const bool is_wide = !agent->is_proven || agent->n_silent > 0;
 	int code;
 
 	if (shared->n_open >= shared->settings.max_open && oldest != NULL)
 		close_link(oldest);
-	code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access);
+	code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access, is_wide);
 	oldest = TAILQ_FIRST(&shared->idle);
 	if (files_are_short(code) && oldest != NULL) {
 		close_link(oldest);
-		code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access);
+		code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access,
+				      is_wide);
 	}
 	if (code < 0)
 		return code;
+	agent->is_proven |= snmp_link_is_proven(&agent->link);
 	agent->is_open = true;
 	shared->n_open++;
 	if (agent->link.is_connecting)
@@ -270,26 +269,14 @@ static enum snmp_verdict settle(struct snmp_agent *agent, enum snmp_verdict verd
 	return verdict;
 }
 
-static struct snmp_poll *take_poll(struct snmp_shared *shared)
-{
-	struct snmp_poll *poll = SLIST_FIRST(&shared->polls);
-
-	if (poll != NULL) {
-		SLIST_REMOVE_HEAD(&shared->polls, next);
-		shared->n_polls--;
-	} else {
-		poll = snmp_poll_new(shared->settings.source, &shared->settings.access);
-	}
-	shared->n_polling += poll != NULL;
-	return poll;
-}
-
 enum snmp_verdict snmp_agent_begin(struct snmp_agent *agent, struct cr_target *target,
 				   int64_t now_ns)
 {
-	agent->poll = take_poll(agent->shared);
-	if (agent->poll == NULL ||
-	    snmp_poll_start(agent->poll, target, &agent->ceiling, now_ns) == SNMP_BAD)
+	agent->poll = snmp_shared_take_poll(agent->shared);
+	if (agent->poll == NULL)
+		return SNMP_BAD;
+	snmp_link_begin(&agent->link);
+	if (snmp_poll_start(agent->poll, target, agent->about, &agent->ceiling, now_ns) == SNMP_BAD)
 		return SNMP_BAD;
 	return settle(agent, go(agent, now_ns), now_ns);
 }
@@ -302,17 +289,13 @@ void snmp_agent_end(struct snmp_agent *agent)
 	if (poll == NULL)
 		return;
 	agent->poll = NULL;
-	shared->n_polling--;
-	snmp_poll_end(poll);
+	snmp_link_end(&agent->link);
+	if (agent->link.is_wide && agent->is_proven && agent->n_silent == 0)
+		close_link(agent); /* the next one hears its address only */
 	if (shared->n_open > USERS_KEPT * shared->settings.max_inflight)
 		snmp_link_rest(&agent->link);
 	set_idle(agent, agent->is_open);
-	if (shared->n_polls >= POLLS_KEPT) {
-		snmp_poll_free(poll);
-		return;
-	}
-	SLIST_INSERT_HEAD(&shared->polls, poll, next);
-	shared->n_polls++;
+	snmp_shared_give_poll(shared, poll);
 }
 
 /*** Hearing ***/
@@ -352,7 +335,7 @@ static enum snmp_verdict take_engine(struct snmp_agent *agent, int64_t now_ns)
  * state, and was started again. */
 static enum snmp_verdict resume(struct snmp_agent *agent, int64_t now_ns)
 {
-	forget_engine(agent);
+	forget_engine(agent, true);
 	agent->poll->is_resumed = true;
 	return go(agent, now_ns);
 }
@@ -372,7 +355,7 @@ static enum snmp_verdict take_report(struct snmp_agent *agent, int64_t now_ns)
 		return resume(agent, now_ns);
 	verdict = snmp_poll_complain(agent->poll, report);
 	place_doubt(&agent->place, &agent->shared->names, now_ns);
-	forget_engine(agent);
+	forget_engine(agent, true);
 	return verdict;
 }
 
@@ -414,6 +397,8 @@ static enum snmp_verdict take_event(struct snmp_agent *agent, netsnmp_large_fd_s
 	poll->is_answered = false;
 	poll->is_heard = agent->is_proven = true;
 	agent->n_silent = 0;
+	agent->heard_ns = now_ns;
+	snmp_link_prove(&agent->link, now_ns);
 	return poll->verdict == SNMP_PENDING ? ask(agent, now_ns) : poll->verdict;
 }
 
@@ -456,18 +441,41 @@ int64_t snmp_agent_when_ns(const struct snmp_agent *agent)
 	return poll->step_ns + (deadline_ns - poll->step_ns) / (more + 1) * tries;
 }
 
+bool snmp_agent_is_alone(const struct snmp_agent *agent)
+{
+	const int64_t heard_ns = agent->link.known->heard_ns;
+	const int64_t since_ns = agent->n_silent > 0 ? agent->silent_ns : agent->poll->begun_ns;
+
+	return heard_ns >= since_ns && heard_ns > agent->heard_ns &&
+	       agent->heard_ns < agent->poll->begun_ns;
+}
+
+/* Has nobody been answered for long? Then nobody knows who is there. */
+static void note_silence(struct snmp_agent *agent)
+{
+	struct snmp_known *known = agent->link.known;
+
+	agent->poll->is_alone = snmp_agent_is_alone(agent);
+	agent->silent_ns = agent->poll->begun_ns;
+	if (++known->n_silent >= SILENT_MAX)
+		known->engine.len = 0;
+}
+
 static enum snmp_verdict give_up(struct snmp_agent *agent, int64_t now_ns)
 {
-	const enum snmp_verdict verdict =
-		snmp_poll_give_up(agent->poll, agent->link.is_connecting, agent->is_proven);
+	const struct snmp_link *link = &agent->link;
+	enum snmp_verdict verdict;
 	/* The next poll begins at another address, and by then the name has been looked up. */
 	const bool has_turned = place_turn(&agent->place, &agent->shared->names, now_ns);
 
+	note_silence(agent);
+	verdict = snmp_poll_give_up(agent->poll, link->is_connecting, agent->is_proven,
+				    link->has_stranger ? &link->stranger : NULL);
 	place_doubt(&agent->place, &agent->shared->names, now_ns);
 	/* A connected socket keeps the local address that it was given: take a new one. */
 	if (++agent->n_silent >= SILENT_MAX || !agent->is_proven || agent->poll->n_late > 0 ||
 	    has_turned)
-		forget_engine(agent);
+		forget_engine(agent, agent->poll->n_late > 0);
 	else
 		close_link(agent);
 	return verdict;

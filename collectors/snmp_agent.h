@@ -39,9 +39,12 @@ struct snmp_agent {
 	struct snmp_shared *shared;
 	struct place place;
 	struct snmp_link link;
+	char *about;            /* the link's; NULL: not filled in yet */
 	struct snmp_poll *poll; /* NULL: none is under way */
 	unsigned int ceiling;   /* rows per message that it can stand */
 	unsigned int n_silent;  /* polls in a row without an answer */
+	int64_t heard_ns;       /* when it has answered this target; 0: never */
+	int64_t silent_ns;      /* when the newest poll in vain began */
 	bool is_open, is_idle;
 	bool is_proven; /* has answered somebody with these keys at this address */
 	bool is_moving; /* the poll begins again, at another address */
@@ -61,6 +64,10 @@ struct snmp_agent {
 /** Free what the agents share. [own] */
 void snmp_shared_fini(struct snmp_shared *shared);
 
+/** A poll to be given back; NULL: no memory. [own] */
+struct snmp_poll *snmp_shared_take_poll(struct snmp_shared *shared);
+void snmp_shared_give_poll(struct snmp_shared *shared, struct snmp_poll *poll);
+
 /** An agent that has not been asked yet, or NULL (no memory). shared: lives longer. [own] */
 struct snmp_agent *snmp_agent_new(struct snmp_shared *shared);
 void snmp_agent_free(struct snmp_agent *agent);
@@ -76,6 +83,10 @@ int snmp_agent_find(struct snmp_agent *agent, const struct cr_target *target, in
  */
 enum snmp_verdict snmp_agent_begin(struct snmp_agent *agent, struct cr_target *target,
 				   int64_t now_ns);
+
+/** A poll is under way: has the agent answered other targets, but not this one, since it began, or
+ * since the last one in vain began? [own] */
+bool snmp_agent_is_alone(const struct snmp_agent *agent);
 
 /** The poll is over and its sample has been used. [own] */
 void snmp_agent_end(struct snmp_agent *agent);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define TEXT_BLOCK 4096
-#define TEXT_MAX   1024 /* of one cell; what follows is cut off: no name and no figure is so long */
+#define TEXT_MAX   1024 /* of one cell: no name and no figure is so long */
 
 struct snmp_cells_row {
 	size_t index_at, index_len; /* in index[] */
@@ -140,7 +140,7 @@ int snmp_cells_add(struct snmp_cells *cells, const oid *index, size_t len)
 }
 
 /* A copy that lives until the next snmp_cells_clear(). NULL: no memory, or too much of it. */
-static const char *keep(struct snmp_cells *cells, const unsigned char *text, size_t len)
+static char *keep(struct snmp_cells *cells, const unsigned char *text, size_t len)
 {
 	struct snmp_cells_text *block = cells->text;
 	char *copy;
@@ -203,6 +203,25 @@ static bool read_number(const netsnmp_variable_list *var, double *out)
 	}
 }
 
+static int put_text(struct snmp_cells *cells, struct source_cell *cell,
+		    const netsnmp_variable_list *var)
+{
+	const size_t len = var->val_len < TEXT_MAX ? var->val_len : TEXT_MAX;
+	char *text = NULL;
+
+	if (len > 0) {
+		text = keep(cells, var->val.string, len);
+		if (text == NULL)
+			return -E2BIG;
+	}
+	if (len < var->val_len) /* or NULs might be all that is left behind a name */
+		text[len - 1] = '?';
+	*cell = (struct source_cell){ .kind = SOURCE_CELL_TEXT,
+				      .text = len > 0 ? text : "",
+				      .len = len };
+	return 0;
+}
+
 bool snmp_cells_is_absent(const netsnmp_variable_list *var)
 {
 	return var->type == SNMP_NOSUCHOBJECT || var->type == SNMP_NOSUCHINSTANCE ||
@@ -225,11 +244,9 @@ int snmp_cells_put(struct snmp_cells *cells, const oid *index, size_t len, size_
 	cell = &cells->cell[cells->row[at].number * cells->width + column];
 	*cell = (struct source_cell){ .kind = SOURCE_CELL_NONE };
 	if (var->type == ASN_OCTET_STR) {
-		cell->len = var->val_len < TEXT_MAX ? var->val_len : TEXT_MAX;
-		cell->text = cell->len > 0 ? keep(cells, var->val.string, cell->len) : "";
-		if (cell->text == NULL)
-			return -E2BIG;
-		cell->kind = SOURCE_CELL_TEXT;
+		code = put_text(cells, cell, var);
+		if (code < 0)
+			return code;
 	} else if (var->val_len > 0 && read_number(var, &cell->number)) {
 		cell->kind = SOURCE_CELL_NUMBER;
 	}

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "files.h"
+#include "source.h"
 
 #define LARGEST_DATAGRAM 65507
 
@@ -39,30 +40,83 @@ static void remember(struct snmp_link *link, uint32_t id)
 	link->id[link->n_ids++ % SNMP_LINK_IDS] = id;
 }
 
+static bool is_ours(const struct snmp_link *link, uint32_t id)
+{
+	for (unsigned int i = 0; i < link->n_ids && i < SNMP_LINK_IDS; i++)
+		if (link->id[i] == id)
+			return true;
+	return false;
+}
+
 /* Is it a report about a message of this link? */
 static bool is_our_report(const struct snmp_link *link, const uint8_t *buf, size_t len,
 			  struct snmp_report *report)
 {
-	if (snmp_report_read(buf, len, report) < 0)
-		return false;
-	for (unsigned int i = 0; i < link->n_ids && i < SNMP_LINK_IDS; i++)
-		if (link->id[i] == report->message)
-			return true;
-	return false;
+	return snmp_report_read(buf, len, report) == 0 && is_ours(link, report->message);
+}
+
+static bool is_polled(const struct snmp_link *link, const union resolve_address *from)
+{
+	return resolve_is_same(from, &link->address) &&
+	       (from->any.sa_family == AF_INET6 ? from->v6.sin6_port == link->address.v6.sin6_port
+						: from->v4.sin_port == link->address.v4.sin_port);
+}
+
+/* net-snmp does not look. */
+static bool is_our_community(const struct snmp_link *link, const uint8_t *buf, size_t len)
+{
+	const netsnmp_session *asked = snmp_sess_session(link->session);
+
+	return snmp_report_is_from(buf, len, (uint32_t)asked->version,
+				   (const char *)asked->community, asked->community_len);
+}
+
+/* Whoever cannot see what is sent cannot pass for somebody who answers it. */
+static void note_stranger(struct snmp_link *link, const union resolve_address *from,
+			  const uint8_t *buf, size_t len)
+{
+	uint32_t id;
+
+	if (!snmp_report_id(buf, len, &id) || !is_ours(link, id) ||
+	    (link->access->version != SNMP_VERSION_3 && !is_our_community(link, buf, len)))
+		return;
+	link->has_stranger = true;
+	link->stranger = *from;
+}
+
+/* What has come from the polled address; else -1 and errno, EAGAIN: nothing. */
+static ssize_t receive(struct snmp_link *link, void *buf, size_t size)
+{
+	union resolve_address from = { 0 };
+	socklen_t from_len = sizeof from;
+	const ssize_t got = recvfrom(link->fd, buf, size, MSG_DONTWAIT, &from.any, &from_len);
+	const int code = errno;
+	char rest[64];
+
+	if (!link->is_wide || (got >= 0 && is_polled(link, &from)))
+		return got;
+	if (got >= 0) {
+		note_stranger(link, &from, buf, (size_t)got);
+		errno = EAGAIN;
+		return -1;
+	}
+	/* that somebody refused is told twice: by the error, and here */
+	while (recv(link->fd, rest, sizeof rest, MSG_DONTWAIT | MSG_ERRQUEUE) >= 0)
+		;
+	errno = code;
+	return -1;
 }
 
 static int wire_receive(netsnmp_transport *transport, void *buf, int size, void **opaque, int *len)
 {
 	struct snmp_link *link = ((const struct wire *)transport->data)->link;
-	const ssize_t got = recv(transport->sock, buf, (size_t)size, MSG_DONTWAIT);
+	const ssize_t got = receive(link, buf, (size_t)size);
 
 	*opaque = NULL;
 	*len = 0;
 	if (got > 0 && link->access->version == SNMP_VERSION_3) {
 		link->has_report = is_our_report(link, buf, (size_t)got, &link->report);
-	} else if (got > 0 && !link->is_stream &&
-		   !snmp_report_is_from(buf, (size_t)got, (uint32_t)link->access->version,
-					link->access->community, link->access->community_len)) {
+	} else if (got > 0 && !link->is_stream && !is_our_community(link, buf, (size_t)got)) {
 		errno = EBADMSG;
 		return -1;
 	}
@@ -165,6 +219,17 @@ static int look_at_context(netsnmp_session *session, netsnmp_pdu *pdu, int faile
 	return 1;
 }
 
+/* A socket that is not connected hears from everybody, but not that nobody listens. */
+static int hear_refusals(const struct snmp_link *link, int fd)
+{
+	const int on = 1;
+	const int failed = link->address.any.sa_family == AF_INET6
+				   ? setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &on, sizeof on)
+				   : setsockopt(fd, IPPROTO_IP, IP_RECVERR, &on, sizeof on);
+
+	return failed < 0 ? -errno : 0;
+}
+
 static int open_socket(struct snmp_link *link, bool is_connected)
 {
 	const int type = link->is_stream ? SOCK_STREAM : SOCK_DGRAM;
@@ -174,6 +239,10 @@ static int open_socket(struct snmp_link *link, bool is_connected)
 	link->is_connecting = false;
 	if (fd < 0)
 		return fd;
+	if (link->is_wide && (code = hear_refusals(link, fd)) < 0) {
+		close(fd);
+		return code;
+	}
 	if (!is_connected || connect(fd, &link->address.any, resolve_len(&link->address)) == 0)
 		return fd;
 	if (errno == EINPROGRESS) {
@@ -187,13 +256,14 @@ static int open_socket(struct snmp_link *link, bool is_connected)
 
 static bool is_connected(const struct snmp_link *link)
 {
-	return link->is_stream || link->access->is_strict;
+	return link->is_stream || (link->access->is_strict && !link->is_wide);
 }
 
 static int open_session(struct snmp_link *link)
 {
 	const struct snmp_access *access = link->access;
 	netsnmp_transport *transport = wire_new(link, is_connected(link));
+	char community[SOURCE_ABOUT_MAX + 1] = "";
 	netsnmp_session wanted;
 
 	if (transport == NULL)
@@ -204,14 +274,15 @@ static int open_session(struct snmp_link *link)
 	wanted.callback = ignore;
 	wanted.callback_magic = link;
 	if (access->version == SNMP_VERSION_3) {
-		snmp_user_enter(access->user, &link->engine, &wanted);
+		snmp_user_enter(access->user, &link->engine, link->about, &wanted);
 	} else {
-		/* net-snmp copies it, but its structure does not say const. */
-		wanted.community = (unsigned char *)(uintptr_t)access->community;
-		wanted.community_len = access->community_len;
+		(void)snprintf(community, sizeof community, "%s%s", access->community, link->about);
+		wanted.community = (unsigned char *)community;
+		wanted.community_len = strlen(community);
 	}
 	link->session = snmp_sess_add_ex(&wanted, transport, NULL, NULL, look_at_context, NULL,
 					 NULL, NULL, NULL); /* on failure it frees */
+	explicit_bzero(community, sizeof community);
 	explicit_bzero(wanted.securityAuthKey, sizeof wanted.securityAuthKey);
 	explicit_bzero(wanted.securityPrivKey, sizeof wanted.securityPrivKey);
 	if (link->session != NULL)
@@ -220,22 +291,35 @@ static int open_session(struct snmp_link *link)
 	return -ENOMEM;
 }
 
+/* Whose engine it is, if anybody knows. */
+static void take_engine(struct snmp_link *link)
+{
+	const struct snmp_known *known = link->known;
+
+	if (link->access->engine.len > 0)
+		link->engine = link->access->engine;
+	else if (link->engine.len == 0 && known->engine.len > 0 &&
+		 resolve_is_same(&known->address, &link->address))
+		link->engine = known->engine;
+}
+
 int snmp_link_open(struct snmp_link *link, const struct place *place,
-		   const struct snmp_access *access)
+		   const struct snmp_access *access, bool is_wide)
 {
 	int fd, code = 0;
 
 	link->address = place->address;
 	link->is_stream = place->is_stream;
 	link->access = access;
+	link->is_wide = is_wide && access->is_strict && !link->is_stream;
+	link->has_stranger = false;
 	fd = open_socket(link, is_connected(link));
 	if (fd < 0)
 		return fd;
 	link->fd = fd;
 	link->n_ids = 0;
 	link->has_report = false;
-	if (access->engine.len > 0)
-		link->engine = access->engine;
+	take_engine(link);
 	if (access->version != SNMP_VERSION_3 || link->engine.len > 0)
 		code = open_session(link);
 	if (code < 0)
@@ -243,9 +327,47 @@ int snmp_link_open(struct snmp_link *link, const struct place *place,
 	return code;
 }
 
+/* Does another link wait for an answer? It could not be read without the user and the clock. */
+static bool is_in_use(const struct snmp_link *link)
+{
+	return link->known->n_busy > (link->is_busy ? 1 : 0);
+}
+
+void snmp_link_begin(struct snmp_link *link)
+{
+	link->is_busy = true;
+	link->known->n_busy++;
+}
+
+void snmp_link_end(struct snmp_link *link)
+{
+	if (link->is_busy)
+		link->known->n_busy--;
+	link->is_busy = false;
+}
+
+void snmp_link_prove(const struct snmp_link *link, int64_t now_ns)
+{
+	link->known->heard_ns = now_ns;
+	link->known->n_silent = 0;
+	link->known->engine = link->engine;
+	link->known->address = link->address;
+}
+
+static bool is_same_engine(const struct snmp_engine *a, const struct snmp_engine *b)
+{
+	return a->len == b->len && memcmp(a->id, b->id, a->len) == 0;
+}
+
+bool snmp_link_is_proven(const struct snmp_link *link)
+{
+	return link->engine.len > 0 && is_same_engine(&link->engine, &link->known->engine) &&
+	       resolve_is_same(&link->address, &link->known->address);
+}
+
 void snmp_link_rest(const struct snmp_link *link)
 {
-	if (link->session != NULL && link->access->version == SNMP_VERSION_3)
+	if (link->session != NULL && link->access->version == SNMP_VERSION_3 && !is_in_use(link))
 		snmp_user_remove(link->access->user, &link->engine);
 }
 
@@ -261,10 +383,12 @@ void snmp_link_close(struct snmp_link *link)
 	link->is_connecting = false;
 }
 
-void snmp_link_forget(struct snmp_link *link, const struct snmp_access *access)
+void snmp_link_forget(struct snmp_link *link, const struct snmp_access *access, bool is_refuted)
 {
 	snmp_link_close(link);
-	if (link->engine.len > 0)
+	if (is_refuted && is_same_engine(&link->engine, &link->known->engine))
+		link->known->engine.len = 0;
+	if (link->engine.len > 0 && (is_refuted || !is_in_use(link)))
 		snmp_user_forget(access->user, &link->engine);
 	link->engine.len = 0;
 }
@@ -305,7 +429,7 @@ int snmp_link_discover(struct snmp_link *link)
 int snmp_link_learn(struct snmp_link *link)
 {
 	uint8_t buf[1500]; /* the report has about 100 bytes */
-	const ssize_t got = recv(link->fd, buf, sizeof buf, MSG_DONTWAIT);
+	const ssize_t got = receive(link, buf, sizeof buf);
 	struct snmp_report report;
 	int code;
 

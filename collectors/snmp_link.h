@@ -22,9 +22,21 @@
 
 #define SNMP_LINK_IDS 8 /* ids of the newest messages, to know reports by */
 
+/** What the links to one agent know of it together. Zeroed at first. */
+struct snmp_known {
+	int64_t heard_ns;          /* when it has answered one of them; 0: never */
+	struct snmp_engine engine; /* version 3: whose answers our keys have proven; len 0: none */
+	union resolve_address address; /* where that is */
+	unsigned int n_silent;         /* polls in a row in vain, of all of them */
+	size_t n_busy;                 /* links that a poll is under way on */
+};
+
 struct snmp_link {
+	struct snmp_known *known;      /* since it was made, as the next one */
+	const char *about;             /* follows the community; version 3: the context; or "" */
 	union resolve_address address; /* since it was opened, as the next two */
 	bool is_stream;
+	bool is_wide;                 /* hears who else answers; takes the address's answers only */
 	bool is_connecting;           /* wait until writable, then snmp_link_connected() */
 	int fd;                       /* -1: closed */
 	struct session_list *session; /* NULL: closed, or the engine is not known yet */
@@ -32,6 +44,9 @@ struct snmp_link {
 	const struct snmp_access *access; /* since it was opened */
 	uint32_t id[SNMP_LINK_IDS];
 	unsigned int n_ids;
+	bool is_busy;      /* a poll is under way */
+	bool has_stranger; /* since it was opened: an answer came from another address, this one */
+	union resolve_address stranger;
 	bool has_report; /* the newest message was one, about a message of this link */
 	struct snmp_report report;
 	bool has_context; /* the newest message was an answer for another context: */
@@ -42,7 +57,7 @@ struct snmp_link {
 struct snmp_access {
 	long version; /* SNMP_VERSION_1, ... */
 	const char *community;
-	size_t community_len;
+	const char *about; /* with variables: the source's community_suffix, or context */
 	const struct snmp_user *user; /* version 3 */
 	struct snmp_engine engine;    /* version 3: given; len 0: to be asked for */
 	const struct cr_host *log_to; /* answers are logged there; NULL: nowhere */
@@ -53,17 +68,31 @@ struct snmp_access {
  * [own] */
 void snmp_link_prepare(void);
 
-/** Open the socket to the place's address, and the session unless the engine has to be asked for.
- * Returns 0 or a negative errno value. [own] */
+/** Open the socket to the place's address, and the session unless the engine has to be asked for:
+ * another link may know it already. is_wide: if UDP answers count from that address only, notice
+ * those from others. Returns 0 or a negative errno value. [own] */
 int snmp_link_open(struct snmp_link *link, const struct place *place,
-		   const struct snmp_access *access);
+		   const struct snmp_access *access, bool is_wide);
 
 /** Close them; callbacks of what was under way are called. Keeps the engine. No effect on a closed
  * one. [own] */
 void snmp_link_close(struct snmp_link *link);
 
-/** Close it and forget the engine: it is asked for anew. [own] */
-void snmp_link_forget(struct snmp_link *link, const struct snmp_access *access);
+/** Close it and forget the engine: it is asked for anew. is_refuted: the agent itself says that
+ * what we know of it is wrong, so that it is wrong for all links to it. [own] */
+void snmp_link_forget(struct snmp_link *link, const struct snmp_access *access, bool is_refuted);
+
+/** A poll begins on it; it ends, for better or worse. While one is under way, other links to the
+ * agent leave the user alone that it needs for the answer. [own] */
+void snmp_link_begin(struct snmp_link *link);
+void snmp_link_end(struct snmp_link *link);
+
+/** The agent has answered. [own] */
+void snmp_link_prove(const struct snmp_link *link, int64_t now_ns);
+
+/** Version 3: has it answered this link or another one at this address, and with this engine? [own]
+ */
+bool snmp_link_is_proven(const struct snmp_link *link);
 
 /** Nothing will be sent for some time. [own] */
 void snmp_link_rest(const struct snmp_link *link);

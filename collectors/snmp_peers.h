@@ -15,6 +15,7 @@ struct snmp_peer {
 	char *endpoint;
 	size_t n_targets, n_polling; /* how many have it, how many of them are being polled */
 	struct snmp_agents parked;   /* those that wait for it */
+	struct snmp_known known;     /* what their links know */
 };
 
 /** Zeroed at first. */

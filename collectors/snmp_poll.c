@@ -85,16 +85,17 @@ static enum snmp_verdict start_request(struct snmp_poll *poll)
 }
 
 enum snmp_verdict snmp_poll_start(struct snmp_poll *poll, struct cr_target *target,
-				  unsigned int *ceiling, int64_t now_ns)
+				  const char *about, unsigned int *ceiling, int64_t now_ns)
 {
 	poll->target = target;
+	poll->about = about;
 	poll->ceiling = ceiling;
 	poll->begun_ns = poll->step_ns = now_ns;
 	poll->strays = 0;
 	poll->is_discovering = poll->has_discovered = false;
 	poll->n_late = 0;
 	poll->is_resumed = poll->is_answered = poll->is_heard = false;
-	poll->has_other_context = false;
+	poll->has_other_context = poll->is_alone = false;
 	poll->request = poll->n_good = 0;
 	poll->sample = source_sample_new(poll->source);
 	if (poll->sample == NULL)
@@ -109,14 +110,13 @@ enum snmp_verdict snmp_poll_start(struct snmp_poll *poll, struct cr_target *targ
 /* Nothing was found: version 3 has one more place to look for it. */
 static void add_context_hint(struct snmp_poll *poll)
 {
-	const struct snmp_user *user = poll->access->user;
 	const size_t len = strlen(poll->text);
 
-	if (user == NULL || poll->why != CR_ABSENT || poll->sample->n_found > 0)
+	if (poll->access->user == NULL || poll->why != CR_ABSENT || poll->sample->n_found > 0)
 		return;
-	if (user->context[0] != '\0')
+	if (poll->about[0] != '\0')
 		(void)snprintf(poll->text + len, sizeof poll->text - len,
-			       "; or is \"%.60s\" the wrong context?", user->context);
+			       "; or is \"%.60s\" the wrong context?", poll->about);
 	else
 		(void)snprintf(poll->text + len, sizeof poll->text - len,
 			       "; or does it want a context?");
@@ -266,7 +266,7 @@ enum snmp_verdict snmp_poll_report(struct snmp_poll *poll, const netsnmp_pdu *pd
 {
 	static const oid unknown_contexts[] = { 1, 3, 6, 1, 6, 3, 12, 1, 5 };
 	const netsnmp_variable_list *about = pdu->variables;
-	const char *context = poll->access->user->context;
+	const char *context = poll->about;
 
 	if (about == NULL || about->name_length < OID_LENGTH(unknown_contexts) ||
 	    memcmp(about->name, unknown_contexts, sizeof unknown_contexts) != 0)
@@ -281,7 +281,7 @@ enum snmp_verdict snmp_poll_report(struct snmp_poll *poll, const netsnmp_pdu *pd
 /* Its answers are about something else than was asked for. */
 static enum snmp_verdict give_up_context(struct snmp_poll *poll)
 {
-	const char *context = poll->access->user->context;
+	const char *context = poll->about;
 	char asked[80];
 
 	(void)snprintf(asked, sizeof asked, context[0] != '\0' ? "for \"%.60s\"" : "without one",
@@ -293,12 +293,12 @@ static enum snmp_verdict give_up_context(struct snmp_poll *poll)
 }
 
 /* Agents keep silent when they are asked about a context that they do not have. */
-static const char *context_hint(const struct snmp_user *user, char *text, size_t len)
+static const char *context_hint(const struct snmp_poll *poll, char *text, size_t len)
 {
 	text[0] = '\0';
-	if (user->context[0] != '\0')
+	if (poll->about[0] != '\0')
 		(void)snprintf(text, len, ", or it has no context \"%.60s\" (option context)",
-			       user->context);
+			       poll->about);
 	return text;
 }
 
@@ -307,8 +307,7 @@ static enum snmp_verdict give_up_user(struct snmp_poll *poll, long long ms)
 	const struct snmp_user *user = poll->access->user;
 	char hint[112];
 
-	(void)context_hint(user, hint, sizeof hint);
-
+	(void)context_hint(poll, hint, sizeof hint);
 	if (poll->is_discovering)
 		return snmp_poll_fail(poll, CR_TIMEOUT,
 				      "no answer to the discovery of SNMP v3 in %lld ms: agent "
@@ -330,7 +329,47 @@ static enum snmp_verdict give_up_user(struct snmp_poll *poll, long long ms)
 		user->name, ms, poll->access->engine.len > 0 ? ", or wrong engine_id" : "", hint);
 }
 
-enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, bool is_proven)
+static enum snmp_verdict give_up_community(struct snmp_poll *poll, long long ms)
+{
+	if (poll->about[0] == '\0')
+		return snmp_poll_fail(poll, CR_TIMEOUT,
+				      "no answer in %lld ms: wrong community (agents then keep "
+				      "silent), agent down, or firewall",
+				      ms);
+	return snmp_poll_fail(poll, CR_TIMEOUT,
+			      "no answer in %lld ms: wrong community, or community_suffix "
+			      "\"%.60s\" (agents then keep silent), agent down, or firewall",
+			      ms, poll->about);
+}
+
+/* Others are asked about something else, and answered. */
+static enum snmp_verdict give_up_alone(struct snmp_poll *poll, long long ms)
+{
+	return snmp_poll_fail(
+		poll, CR_TIMEOUT,
+		"no answer in %lld ms, but the agent answers for other servers: this one is down "
+		"or slow, or %s \"%.60s\" is wrong",
+		ms, poll->access->version == SNMP_VERSION_3 ? "context" : "community_suffix",
+		poll->about);
+}
+
+/* An agent with several addresses, or somebody who knows what was asked. */
+static enum snmp_verdict give_up_stranger(struct snmp_poll *poll, long long ms,
+					  const union resolve_address *stranger)
+{
+	const bool is_v6 = stranger->any.sa_family == AF_INET6;
+	char shown[INET6_ADDRSTRLEN];
+
+	resolve_show(stranger, shown, sizeof shown);
+	return snmp_poll_fail(poll, CR_TIMEOUT,
+			      "no answer in %lld ms from the polled address, but %s%s%s:%u has "
+			      "answered: poll that one, or set strict_source: false",
+			      ms, is_v6 ? "[" : "", shown, is_v6 ? "]" : "",
+			      ntohs(is_v6 ? stranger->v6.sin6_port : stranger->v4.sin_port));
+}
+
+enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, bool is_proven,
+				    const union resolve_address *stranger)
 {
 	static const struct snmp_report late = { .complaint = SNMP_NOT_IN_TIME };
 	const long long ms =
@@ -354,10 +393,11 @@ enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, 
 				      poll->access->version == SNMP_VERSION_3   ? "3"
 				      : poll->access->version == SNMP_VERSION_1 ? "1"
 										: "2c");
+	if (stranger != NULL)
+		return give_up_stranger(poll, ms, stranger);
+	if (poll->is_alone && strstr(poll->access->about, "${") != NULL)
+		return give_up_alone(poll, ms);
 	if (poll->access->version == SNMP_VERSION_3)
 		return give_up_user(poll, ms);
-	return snmp_poll_fail(poll, CR_TIMEOUT,
-			      "no answer in %lld ms: wrong community (agents then keep silent), "
-			      "agent down, or firewall",
-			      ms);
+	return give_up_community(poll, ms);
 }

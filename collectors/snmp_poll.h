@@ -27,6 +27,7 @@ struct snmp_poll {
 	const struct source *source;
 	const struct snmp_access *access;
 	struct cr_target *target;
+	const char *about;             /* what it is asked about, as of the link */
 	int64_t begun_ns, step_ns;     /* since when: the poll, the message */
 	long id[1 + SNMP_RETRIES_MAX]; /* request ids of the tries of the message */
 	unsigned int tries;
@@ -38,6 +39,7 @@ struct snmp_poll {
 	char other_context[SNMP_CONTEXT_SHOWN]; /* version 3: whom answers were about instead */
 	bool has_other_context;
 	bool is_heard; /* somebody has said something to the point */
+	bool is_alone; /* other targets are answered by this agent meanwhile */
 
 	size_t request;        /* of the source, being asked */
 	size_t n_good;         /* requests that have been answered well */
@@ -56,11 +58,11 @@ struct snmp_poll *snmp_poll_new(const struct source *source, const struct snmp_a
 void snmp_poll_free(struct snmp_poll *poll);
 
 /**
- * Make it ready for target; ceiling: where the number of rows per message is kept that the agent
- * can stand. Returns SNMP_PENDING, or SNMP_BAD. [own]
+ * Make it ready for target; about: as of its link; ceiling: where the number of rows per message is
+ * kept that the agent can stand. Returns SNMP_PENDING, or SNMP_BAD. [own]
  */
 enum snmp_verdict snmp_poll_start(struct snmp_poll *poll, struct cr_target *target,
-				  unsigned int *ceiling, int64_t now_ns);
+				  const char *about, unsigned int *ceiling, int64_t now_ns);
 
 /** Forget the sample. [own] */
 void snmp_poll_end(struct snmp_poll *poll);
@@ -83,7 +85,9 @@ enum snmp_verdict snmp_poll_fail(struct snmp_poll *poll, enum cr_why why, const 
 /** The same after an error of the socket, a negative errno value; shown: place_show(). [own] */
 enum snmp_verdict snmp_poll_break(struct snmp_poll *poll, int code, const char *shown);
 
-/** The same at the deadline, with the words that fit best. [own] */
-enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, bool is_proven);
+/** The same at the deadline, with the words that fit best. stranger: who has answered in the
+ * agent's place; NULL: nobody. [own] */
+enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, bool is_proven,
+				    const union resolve_address *stranger);
 
 #endif

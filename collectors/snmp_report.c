@@ -9,6 +9,7 @@
 #define TAG_OID      0x06
 #define TAG_SEQUENCE 0x30
 #define TAG_GET      0xa0
+#define TAG_RESPONSE 0xa2
 #define TAG_REPORT   0xa8
 
 #define FLAG_PRIVATE 0x02
@@ -143,6 +144,24 @@ int snmp_report_read(const uint8_t *in, size_t len, struct snmp_report *report)
 	    !take_complaint(&message, &report->complaint))
 		return -EBADMSG;
 	return 0;
+}
+
+bool snmp_report_id(const uint8_t *in, size_t len, uint32_t *id)
+{
+	struct bytes bytes = { in, in + len }, message, content;
+	struct snmp_report report;
+	bool is_private;
+	uint32_t version;
+
+	if (!take(&bytes, TAG_SEQUENCE, &message) || !take_number(&message, &version))
+		return false;
+	if (version != 3)
+		return take(&message, TAG_STRING, &content) &&
+		       take(&message, TAG_RESPONSE, &content) && take_number(&content, id);
+	if (!take_head(&message, &report, &is_private))
+		return false;
+	*id = report.message;
+	return true;
 }
 
 bool snmp_report_is_from(const uint8_t *in, size_t len, uint32_t version, const char *community,

@@ -41,6 +41,10 @@ size_t snmp_report_ask(uint8_t out[SNMP_DISCOVER_LEN], uint32_t message);
 /** Take a message apart. Returns 0, or -EBADMSG: no report that can be read without a key. [any] */
 int snmp_report_read(const uint8_t *in, size_t len, struct snmp_report *report);
 
+/** The id by which an answer or a report belongs to a message: that of the message in version 3, of
+ * the request in others. Returns false: it is none. [any] */
+bool snmp_report_id(const uint8_t *in, size_t len, uint32_t *id);
+
 /** Is it a message of this version (as on the wire: 0, 1) and community? net-snmp does not look.
  * [any] */
 bool snmp_report_is_from(const uint8_t *in, size_t len, uint32_t version, const char *community,

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define COMMUNITY_MAX 255 /* bytes, as in net-snmp's COMMUNITY_MAX_LEN */
 #define OPEN_AT_LEAST 16
 
 enum {
@@ -19,7 +18,6 @@ enum {
 	OPTION_AUTH_PASSWORD_FILE,
 	OPTION_PRIV_PROTOCOL,
 	OPTION_PRIV_PASSWORD_FILE,
-	OPTION_CONTEXT,
 	OPTION_ENGINE_ID,
 	OPTION_COUNTER64,
 	OPTION_STRICT_SOURCE,
@@ -72,10 +70,6 @@ const struct cr_option snmp_options[] = {
 					.preset = "",
 					.help = "file with the password for priv in its first "
 						"line" },
-	[OPTION_CONTEXT] = { .name = "context",
-			     .type = CR_TEXT,
-			     .preset = "",
-			     .help = "version 3: the context's name" },
 	[OPTION_ENGINE_ID] = { .name = "engine_id",
 			       .type = CR_TEXT,
 			       .preset = "",
@@ -128,10 +122,15 @@ const struct cr_option snmp_options[] = {
 
 int snmp_config_refuse(const struct cr_open *in, int code, const char *fmt, ...)
 {
+	size_t used = strlen(in->err);
 	va_list args;
 
+	if (used > 0 && used + 1 < in->err_len) { /* a line for each */
+		in->err[used++] = '\n';
+		in->err[used] = '\0';
+	}
 	va_start(args, fmt);
-	(void)vsnprintf(in->err, in->err_len, fmt, args);
+	(void)vsnprintf(in->err + used, in->err_len - used, fmt, args);
 	va_end(args);
 	return code;
 }
@@ -140,19 +139,22 @@ int snmp_config_refuse(const struct cr_open *in, int code, const char *fmt, ...)
 
 static int read_secret(struct secret *secret, int option, const struct cr_open *in)
 {
-	return secret_read(secret, snmp_options[option].name, in->option[option].text, in->err,
-			   in->err_len);
+	char text[512];
+	const int code = secret_read(secret, snmp_options[option].name, in->option[option].text,
+				     text, sizeof text);
+
+	return code < 0 ? snmp_config_refuse(in, code, "%s", text) : code;
 }
 
 static int read_community(struct secret *community, const struct cr_open *in)
 {
 	const int code = read_secret(community, OPTION_COMMUNITY_FILE, in);
 
-	if (code == 0 && strlen(community->text) > COMMUNITY_MAX)
+	if (code == 0 && strlen(community->text) > SOURCE_ABOUT_MAX)
 		return snmp_config_refuse(in, -EINVAL,
 					  "community_file: the community in %s has more than %d "
 					  "bytes; give agent and file a shorter one",
-					  in->option[OPTION_COMMUNITY_FILE].text, COMMUNITY_MAX);
+					  in->option[OPTION_COMMUNITY_FILE].text, SOURCE_ABOUT_MAX);
 	return code;
 }
 
@@ -216,27 +218,23 @@ static int read_engine(struct snmp_engine *engine, const struct cr_open *in)
 static int read_user(struct snmp_user *user, const struct cr_open *in)
 {
 	const union cr_value *option = in->option;
-	int code = 0;
+	int code = 0, key;
 
 	if (option[OPTION_USER].text[0] == '\0')
-		return snmp_config_refuse(in, -EINVAL, "version 3 needs a user");
+		code = snmp_config_refuse(in, -EINVAL, "version 3 needs a user");
 	if (strlen(option[OPTION_USER].text) >= sizeof user->name)
-		return snmp_config_refuse(in, -EINVAL, "user: more than %d letters",
+		code = snmp_config_refuse(in, -EINVAL, "user: more than %d letters",
 					  SNMP_USER_LEN - 1);
-	if (strlen(option[OPTION_CONTEXT].text) >= sizeof user->context)
-		return snmp_config_refuse(in, -EINVAL, "context: more than %d letters",
-					  SNMP_CONTEXT_LEN - 1);
 	(void)snprintf(user->name, sizeof user->name, "%s", option[OPTION_USER].text);
-	(void)snprintf(user->context, sizeof user->context, "%s", option[OPTION_CONTEXT].text);
 	user->auth = (size_t)option[OPTION_AUTH_PROTOCOL].num;
 	user->priv = (size_t)option[OPTION_PRIV_PROTOCOL].num;
 	if (user->priv > 0 && user->auth == 0)
 		return snmp_config_refuse(
 			in, -EINVAL, "priv_protocol needs auth_protocol: set it to sha-256, say");
-	if (user->auth > 0)
-		code = read_key(user, false, OPTION_AUTH_PASSWORD_FILE, in);
-	if (code == 0 && user->priv > 0)
-		code = read_key(user, true, OPTION_PRIV_PASSWORD_FILE, in);
+	if (user->auth > 0 && (key = read_key(user, false, OPTION_AUTH_PASSWORD_FILE, in)) < 0)
+		code = key;
+	if (user->priv > 0 && (key = read_key(user, true, OPTION_PRIV_PASSWORD_FILE, in)) < 0)
+		code = key;
 	return code;
 }
 
@@ -247,63 +245,98 @@ static bool is_set(int option, const struct cr_open *in)
 }
 
 /* What would not be used: whoever wrote it believes that it is. */
-static int refuse_unused(long version, const struct cr_open *in)
+static int refuse_unused(long version, const struct source *source, const struct cr_open *in)
 {
 	static const int of_version_3[] = {
 		OPTION_USER,          OPTION_AUTH_PROTOCOL,      OPTION_AUTH_PASSWORD_FILE,
-		OPTION_PRIV_PROTOCOL, OPTION_PRIV_PASSWORD_FILE, OPTION_CONTEXT,
-		OPTION_ENGINE_ID
+		OPTION_PRIV_PROTOCOL, OPTION_PRIV_PASSWORD_FILE, OPTION_ENGINE_ID,
 	};
+	int code = 0;
 
 	for (size_t i = 0; i < sizeof of_version_3 / sizeof *of_version_3; i++)
 		if (version != SNMP_VERSION_3 && is_set(of_version_3[i], in))
-			return snmp_config_refuse(in, -EINVAL,
+			code = snmp_config_refuse(in, -EINVAL,
 						  "%s: set version to 3, or leave it out",
 						  snmp_options[of_version_3[i]].name);
+	if (version != SNMP_VERSION_3 && source->context[0] != '\0')
+		code = snmp_config_refuse(in, -EINVAL,
+					  "context: set version to 3, or leave it out; versions 1 "
+					  "and 2c have a community_suffix");
 	if (version != SNMP_VERSION_3)
-		return 0;
+		return code;
+	if (source->community_suffix[0] != '\0')
+		code = snmp_config_refuse(
+			in, -EINVAL,
+			"community_suffix: version 3 has a context instead; leave "
+			"it out, or set version to 2c");
 	if (is_set(OPTION_COMMUNITY_FILE, in))
-		return snmp_config_refuse(in, -EINVAL,
+		code = snmp_config_refuse(in, -EINVAL,
 					  "community_file: version 3 has a user instead; leave it "
 					  "out, or set version to 2c");
 	if (is_set(OPTION_AUTH_PASSWORD_FILE, in) && !is_set(OPTION_AUTH_PROTOCOL, in))
-		return snmp_config_refuse(in, -EINVAL,
+		code = snmp_config_refuse(in, -EINVAL,
 					  "auth_password_file: not used without auth_protocol; set "
 					  "that as in the agent (sha-256, say), or leave it out");
 	if (is_set(OPTION_PRIV_PASSWORD_FILE, in) && !is_set(OPTION_PRIV_PROTOCOL, in))
-		return snmp_config_refuse(in, -EINVAL,
+		code = snmp_config_refuse(in, -EINVAL,
 					  "priv_password_file: not used without priv_protocol; set "
 					  "that as in the agent (aes, say), or leave it out");
-	return 0;
+	return code;
+}
+
+/* A suffix without variables is judged here, all others with each server. */
+static int check_suffix(const struct snmp_config *config, const struct cr_open *in)
+{
+	const char *suffix = config->source->community_suffix;
+	char why[128];
+
+	if (suffix[0] == '\0' || strstr(suffix, "${") != NULL ||
+	    source_about_check_filled(suffix, config->community.text, why, sizeof why) == 0)
+		return 0;
+	return snmp_config_refuse(in, -EINVAL, "community_suffix: %s", why);
+}
+
+/* The secrets: what is wrong with one does not hide what is wrong with the others. */
+static int read_who(struct snmp_config *config, const struct cr_open *in,
+		    struct snmp_access *access)
+{
+	const union cr_value *option = in->option;
+	int code, user;
+
+	if (access->version == SNMP_VERSION_3) {
+		access->about = config->source->context;
+		access->user = &config->user;
+		code = read_engine(&access->engine, in);
+		user = read_user(&config->user, in);
+		return code < 0 ? code : user;
+	}
+	if (option[OPTION_COMMUNITY_FILE].text[0] == '\0')
+		return snmp_config_refuse(in, -EINVAL, "version %s needs a community_file",
+					  version_words[option[OPTION_VERSION].num]);
+	access->about = config->source->community_suffix;
+	code = read_community(&config->community, in);
+	access->community = config->community.text;
+	return code < 0 ? code : check_suffix(config, in);
 }
 
 static int read_access(struct snmp_config *config, const struct cr_open *in,
 		       struct snmp_access *access)
 {
 	const union cr_value *option = in->option;
-	int code;
+	int code = 0, unused, who;
 
 	access->version = versions[option[OPTION_VERSION].num];
 	access->log_to = option[OPTION_LOG_ANSWERS].flag ? in->host : NULL;
 	access->is_strict = option[OPTION_STRICT_SOURCE].flag;
 	if (access->version == SNMP_VERSION_1 && option[OPTION_COUNTER64].flag)
-		return snmp_config_refuse(in, -EINVAL,
+		code = snmp_config_refuse(in, -EINVAL,
 					  "version 1 has no 64-bit counters, and this source has "
 					  "some: set version to 2c or 3");
-	code = refuse_unused(access->version, in);
-	if (code < 0)
-		return code;
-	if (access->version == SNMP_VERSION_3) {
-		access->user = &config->user;
-		code = read_engine(&access->engine, in);
-		return code < 0 ? code : read_user(&config->user, in);
-	}
-	if (option[OPTION_COMMUNITY_FILE].text[0] == '\0')
-		return snmp_config_refuse(in, -EINVAL, "version %s needs a community_file",
-					  version_words[option[OPTION_VERSION].num]);
-	code = read_community(&config->community, in);
-	access->community = config->community.text;
-	access->community_len = strlen(config->community.text);
+	unused = refuse_unused(access->version, config->source, in);
+	/* who sets what is version 3's has no community in mind */
+	who = unused == 0 || access->version == SNMP_VERSION_3 ? read_who(config, in, access) : 0;
+	if (code == 0)
+		code = unused < 0 ? unused : who;
 	return code;
 }
 
@@ -340,8 +373,7 @@ static int read_source(struct snmp_config *config, const struct cr_open *in)
 		return snmp_config_refuse(in, code, "out of memory");
 	if (code == 0 && config->source->transport != SOURCE_SNMP)
 		return snmp_config_refuse(in, -EINVAL,
-					  "this source is for another collector: set transport to "
-					  "snmp, or plugin to http");
+					  "this source is read over HTTP; write plugin: http");
 	return code;
 }
 

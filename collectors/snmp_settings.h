@@ -27,7 +27,8 @@ int snmp_config_read(struct snmp_config *config, const struct cr_open *in,
 /** Free the source and wipe the secrets. [own] */
 void snmp_config_fini(struct snmp_config *config);
 
-/** Write a line for the operator; returns code. [own] */
+/** Write one more line for the operator, which begins with the option's name; returns code. [own]
+ */
 int snmp_config_refuse(const struct cr_open *in, int code, const char *fmt, ...) CR_PRINTF(3, 4);
 
 #endif

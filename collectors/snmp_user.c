@@ -90,7 +90,7 @@ void snmp_user_forget(const struct snmp_user *user, const struct snmp_engine *en
 }
 
 void snmp_user_enter(const struct snmp_user *user, const struct snmp_engine *engine,
-		     netsnmp_session *session)
+		     const char *context, netsnmp_session *session)
 {
 	const struct protocol auth = auth_protocol(user->auth), priv = priv_protocol(user->priv);
 
@@ -105,8 +105,8 @@ void snmp_user_enter(const struct snmp_user *user, const struct snmp_engine *eng
 	/* net-snmp copies all of it, but its structure does not say const. */
 	session->securityName = (char *)(uintptr_t)user->name;
 	session->securityNameLen = strlen(user->name);
-	session->contextName = (char *)(uintptr_t)user->context;
-	session->contextNameLen = strlen(user->context);
+	session->contextName = (char *)(uintptr_t)context;
+	session->contextNameLen = strlen(context);
 	session->securityEngineID = (u_char *)(uintptr_t)engine->id;
 	session->securityEngineIDLen = engine->len;
 	session->securityAuthProto = (oid *)(uintptr_t)auth.name;

@@ -11,7 +11,6 @@
 #include "snmp_report.h"
 
 #define SNMP_USER_LEN     33 /* with the NUL */
-#define SNMP_CONTEXT_LEN  256
 #define SNMP_PASSWORD_MIN 8
 
 /** Words for the options "auth_protocol" and "priv_protocol", NULL-terminated; index 0 is "none".
@@ -23,7 +22,6 @@ extern const char *const snmp_priv_words[];
  * engine yet; net-snmp does that. */
 struct snmp_user {
 	char name[SNMP_USER_LEN];
-	char context[SNMP_CONTEXT_LEN];
 	size_t auth, priv; /* index into the words; 0: none */
 	uint8_t auth_key[USM_AUTH_KU_LEN], priv_key[USM_PRIV_KU_LEN];
 	size_t auth_key_len, priv_key_len;
@@ -36,10 +34,11 @@ const char *snmp_user_level(const struct snmp_user *user);
  * 0 or -EINVAL. [own] */
 int snmp_user_make_key(struct snmp_user *user, bool is_private, const char *password);
 
-/** Enter the user, bound to engine, into a session that is about to be added. A user of this name
- * that net-snmp knows at this engine already is forgotten: its keys may be old ones. [own] */
+/** Enter the user, bound to engine, into a session that is about to be added, for this context. A
+ * user of this name that net-snmp knows at this engine already is forgotten: its keys may be old
+ * ones. [own] */
 void snmp_user_enter(const struct snmp_user *user, const struct snmp_engine *engine,
-		     netsnmp_session *session);
+		     const char *context, netsnmp_session *session);
 
 /** Make sure that net-snmp knows the user of this open session at this engine. [own] */
 void snmp_user_renew(const struct snmp_user *user, const struct snmp_engine *engine,

@@ -52,8 +52,9 @@ struct image_header {
 };
 
 enum image_server_flag {
-	IMAGE_DRAINED = 1, /* by the operator */
-	IMAGE_SKIPPED = 2, /* a collector found an administration server there */
+	IMAGE_DRAINED = 1,     /* by the operator */
+	IMAGE_SKIPPED = 2,     /* a collector found an administration server there */
+	IMAGE_ASSUMES_MAX = 4, /* the maximum of its heap was configured, not measured */
 };
 
 struct image_server {

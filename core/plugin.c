@@ -360,6 +360,7 @@ static int call_open(const struct plugin *plugin, struct cr_open *in, void **sel
 	if (r >= 0)
 		return 0;
 	text[sizeof text - 1] = '\0';
+	text[strcspn(text, "\n")] = '\0';
 	return err_set(err, r, "%s", text[0] != '\0' ? text : err_words(r));
 }
 

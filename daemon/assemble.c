@@ -72,7 +72,8 @@ static void draft_put_server(void *arg, size_t configured, const struct servers_
 		&counters_line(draft->in->counters, line)->incarnation, memory_order_relaxed);
 	server->weight = brief->weight;
 	server->flags = (brief->is_drained ? (uint32_t)IMAGE_DRAINED : 0) |
-			(brief->is_skipped ? (uint32_t)IMAGE_SKIPPED : 0);
+			(brief->is_skipped ? (uint32_t)IMAGE_SKIPPED : 0) |
+			(brief->max_is_assumed ? (uint32_t)IMAGE_ASSUMES_MAX : 0);
 	for (uint32_t m = 0; m < brief->n; m++) {
 		value[(size_t)m * n + index] = brief->value[m];
 		taken[(size_t)m * n + index] = brief->taken_ns[m];

@@ -209,6 +209,7 @@ void catalogue_forget_facts(struct catalogue *catalogue)
 		if (!catalogue->accepted[i].is_loose)
 			catalogue->accepted[kept++] = catalogue->accepted[i];
 	catalogue->n_accepted = kept;
+	catalogue->hung[0] = '\0';
 	while (catalogue->loose != NULL) {
 		struct loose_facts *loose = catalogue->loose;
 
@@ -370,18 +371,33 @@ static int catalogue_blame(const char *plugin, struct err *err)
 							       : err_prefix(err, "%s", plugin);
 }
 
-int catalogue_accepts(void *arg, const char *plugin, const char *packed, struct err *err)
+/* Whoever hangs holds up the reading once. Returns code. */
+static int catalogue_note_hung(struct catalogue *catalogue, const char *plugin, int code,
+			       const struct err *err)
+{
+	if (code != -ETIMEDOUT && code != -ETIME)
+		return code;
+	(void)text_copy(catalogue->hung, sizeof catalogue->hung, plugin);
+	catalogue->hung_why = *err;
+	return code;
+}
+
+int catalogue_accepts(void *arg, const char *plugin, const char *packed, char **lines,
+		      struct err *err)
 {
 	struct catalogue *catalogue = arg;
 	struct accepted accepted = { 0 };
 	struct ranker_load load;
 
+	*lines = NULL;
 	if (catalogue_prepare(catalogue, plugin, packed, &load, &accepted, err) < 0)
 		return err->code;
 	if (catalogue_has_accepted(catalogue, accepted.key))
 		return 0;
-	if (ranker_check(&load, false, err) < 0)
-		return catalogue_blame(plugin, err);
+	if (strcmp(catalogue->hung, plugin) == 0)
+		return err_set(err, catalogue->hung_why.code, "%s", catalogue->hung_why.text);
+	if (ranker_check(&load, false, lines, err) < 0)
+		return catalogue_note_hung(catalogue, plugin, catalogue_blame(plugin, err), err);
 	catalogue_note_accepted(catalogue, accepted);
 	return 0;
 }
@@ -405,8 +421,8 @@ int catalogue_can_poll(void *arg, const char *plugin, const char *packed,
 {
 	struct catalogue *catalogue = arg;
 	struct refusals refusals = { targets, 0 };
-	const struct target_list told = { targets->target, targets->n, catalogue_refuse,
-					  &refusals };
+	const struct target_list told = { targets->target, targets->n, catalogue_refuse, &refusals,
+					  targets->left_ns };
 	struct accepted accepted = { 0 };
 	struct ranker_load load;
 

@@ -44,6 +44,9 @@ struct catalogue {
 	struct loose_facts *loose; /* catalogue_options()'s */
 	struct accepted *accepted; /* catalogue_accepts()'s and catalogue_can_poll()'s */
 	size_t n_accepted;
+	char hung[32]; /* the plugin that has not answered in this reading, and what was said: it
+			  is not asked again, for each of its sources may want another answer */
+	struct err hung_why;
 };
 
 /** Open: the manifest and the staging directory of state_dir. state_dir NULL: only for looking
@@ -81,7 +84,8 @@ int catalogue_options(void *arg, bool want_router, const char *plugin,
  * For config_read(), after catalogue_options(): have the plugin's open() judge the options, in a
  * child process, once for all who use it so. arg: the catalogue. See struct config_plugins.
  */
-int catalogue_accepts(void *arg, const char *plugin, const char *packed, struct err *err);
+int catalogue_accepts(void *arg, const char *plugin, const char *packed, char **lines,
+		      struct err *err);
 
 /** For config_read(): the metrics of a router. arg: the catalogue. See struct config_plugins. */
 int catalogue_metrics(void *arg, const char *router, const char *const **needs,

@@ -193,14 +193,21 @@ static int try_plugin(const struct ranker_facts *facts, const char *file, const 
 		.path = path, .plugin = facts->name, .service = "check", .options = packed
 	};
 	struct err err = { -ENOMEM, "no memory" };
-	const int failed = packed != NULL ? ranker_check(&load, true, &err) : -ENOMEM;
+	char *lines = NULL, *rest, *line;
+	const int failed = packed != NULL ? ranker_check(&load, true, &lines, &err) : -ENOMEM;
 
-	if (failed < 0)
+	if (failed < 0 && lines == NULL)
 		(void)fprintf(stderr, "%s: refused: %s\n", file, err.text);
-	else
+	for (rest = lines; (line = strsep(&rest, "\n")) != NULL;)
+		if (line[0] != '\0') {
+			text_clean(line);
+			(void)fprintf(stderr, "%s: refused: open() failed: %s\n", file, line);
+		}
+	if (failed >= 0)
 		(void)printf("%s: good: %s %s %s: %s\n", file,
 			     facts->kind == PLUGIN_ROUTER ? "router" : "collector", facts->name,
 			     facts->version, facts->summary);
+	free(lines);
 	free(packed);
 	return failed < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

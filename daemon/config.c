@@ -177,6 +177,7 @@ static void free_source(struct config_source *source)
 	config_figures_free(source);
 	config_pairs_free(source->options, source->n_options);
 	config_pairs_free(source->variables, source->n_variables);
+	config_pairs_free(source->abouts, source->n_abouts);
 }
 
 static void free_choice(struct config_choice *choice)

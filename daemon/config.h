@@ -22,7 +22,10 @@ struct config_server {
 	char *address;     /* "host:port", "[v6]:port" */
 	char *host, *port; /* host: with the brackets of an IPv6 address */
 	bool is_admin;
-	uint32_t weight; /* 0 .. 100, default 1 */
+	uint32_t weight;  /* 0 .. 100, default 1 */
+	int64_t heap_max; /* bytes, where no source says a maximum; its own, or that of a collector
+			     which polls it; 0: none */
+	int64_t stale_after_ns; /* of the strictest service that has it; 0: none has it */
 	struct config_pair *vars;
 	size_t n_vars;
 	struct config_pair *targets; /* source name: target, instead of the source's template */
@@ -42,6 +45,8 @@ struct config_source {
 	char *name, *plugin;
 	char *target;                    /* template: ${host} ${port} ${name} ${var} */
 	int64_t interval_ns, timeout_ns; /* default 2 s, 500 ms; timeout <= interval; at most 1 d */
+	int64_t heap_max;                /* of servers that have none of their own; 0: none */
+	bool is_backup;                  /* counts where no other source has something fresh */
 	size_t *servers;                 /* indices of managed servers it polls; default: all */
 	size_t n_servers;
 	/* Every other key of the entry. Those of the source language and what its profile says are
@@ -56,6 +61,10 @@ struct config_source {
 	 * file are of that place. */
 	struct config_pair *variables;
 	size_t n_variables;
+	/* Keys of the description whose text, filled in for a server, stands in a community or a
+	 * context: at most two. value: the text; places as of variables. */
+	struct config_pair *abouts;
+	size_t n_abouts;
 	int line, column;
 };
 
@@ -159,9 +168,11 @@ struct config_plugins {
 	/**
 	 * Does the plugin accept these options, which are all in its table? packed: see
 	 * config_pack(). NULL: it is not asked. Returns 0, or < 0 with a sentence that begins
-	 * with the plugin's name.
+	 * with the plugin's name; *lines: what open() wrote of a collector, a line for each wrong
+	 * option, or NULL; to be freed.
 	 */
-	int (*accepts)(void *arg, const char *plugin, const char *packed, struct err *err);
+	int (*accepts)(void *arg, const char *plugin, const char *packed, char **lines,
+		       struct err *err);
 	const struct profiles *profiles; /* NULL: there are none but by their path */
 	/**
 	 * The metrics that a router needs and wants, both NULL-terminated or NULL, valid until the
@@ -172,7 +183,7 @@ struct config_plugins {
 	/**
 	 * Can the collector, with options that it accepts, poll these targets? NULL: it is not
 	 * asked. Returns 0 (targets->bad has been called for those that it cannot), or < 0 with a
-	 * sentence that begins with the plugin's name.
+	 * sentence that begins with the plugin's name. Takes its time off *targets->left_ns.
 	 */
 	int (*can_poll)(void *arg, const char *plugin, const char *packed,
 			const struct target_list *targets, struct err *err);

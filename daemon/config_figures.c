@@ -95,7 +95,7 @@ struct family {
 
 static void derive_heap(double *value, int64_t *taken_ns, const char **how)
 {
-	(void)derive(value, taken_ns, how);
+	(void)derive(value, taken_ns, 0, how);
 }
 
 /* How the family's figure at index follows where these are measured; NULL: it does not. */

@@ -98,23 +98,14 @@ static void read_path(struct config_reader *reader, const yaml_node_t *node,
 }
 
 /* true: it is; false: as if it were not there. */
-static bool read_tcp(struct config_reader *reader, const yaml_node_t *node)
-{
-	const char *text = node != NULL ? config_text(reader, node, "tcp", false) : NULL;
-	bool is_wanted = false;
-
-	if (text != NULL && text_bool(text, &is_wanted) < 0)
-		config_mistake(reader, node, "tcp \"%s\" is neither true nor false", text);
-	return is_wanted;
-}
-
 static void read_kind(struct config_reader *reader, const yaml_node_t *node,
 		      const yaml_node_t *const *slot, struct config_check *check)
 {
 	static const int http_only[] = { STATUS, HOST_HEADER };
 	const size_t before = reader->n_mistakes;
-	const bool is_tcp = read_tcp(reader, slot[TCP]);
+	bool is_tcp = false;
 
+	config_bool(reader, slot[TCP], "tcp", &is_tcp);
 	if (is_tcp && slot[HTTP] != NULL)
 		config_mistake(reader, slot[TCP], "the check has both tcp and http; keep one");
 	else if (slot[HTTP] != NULL)

@@ -54,7 +54,7 @@ struct config_names {
 
 /** Where a source said what can only be checked once the servers are known. */
 struct config_source_nodes {
-	const yaml_node_t *entry, *target, *servers, *profile;
+	const yaml_node_t *entry, *target, *servers, *profile, *heap_max;
 	bool is_per_server; /* its answers are about one server each */
 	bool is_accepted;   /* the plugin has accepted the options */
 };
@@ -88,6 +88,11 @@ void config_mistake(struct config_reader *reader, const yaml_node_t *at, const c
 /** " and 3 others", to stand behind the first of several servers; "" if n is 0. Returns buf. [any]
  */
 const char *config_others(char *buf, size_t len, size_t n);
+
+/** Where a pair was written: in the configuration, or in the profile that it names at profile_at.
+ * [any] */
+struct config_place config_pair_place(const struct config_pair *pair,
+				      const yaml_node_t *profile_at);
 
 /** Note a mistake in a profile, or in the configuration. file: copied. [main] */
 void config_mistake_in(struct config_reader *reader, const struct config_place *place,
@@ -155,6 +160,14 @@ void config_duration(struct config_reader *reader, const yaml_node_t *node, cons
 /** A whole number from least to most; *out is untouched on a mistake or if node is NULL. [main] */
 void config_whole(struct config_reader *reader, const yaml_node_t *node, const char *what,
 		  int64_t least, int64_t most, uint32_t *out);
+
+/** true or false; *out is untouched on a mistake or if node is NULL. [main] */
+void config_bool(struct config_reader *reader, const yaml_node_t *node, const char *what,
+		 bool *out);
+
+/** The size of a heap, of a server or of all that a source polls; *out is untouched on a mistake or
+ * if node is NULL. [main] */
+void config_heap_max(struct config_reader *reader, const yaml_node_t *node, int64_t *out);
 
 /** A name of a server, service, source or cluster, copied; NULL with a mistake. [main] */
 char *config_name(struct config_reader *reader, const yaml_node_t *node, const char *what);

@@ -32,13 +32,6 @@ static enum guard guard_of(const char *option)
 	return GUARD_NONE;
 }
 
-/* Where an option was written. */
-static struct config_place place_of(const struct config_pair *pair, const yaml_node_t *at)
-{
-	return (struct config_place){ pair->file, (size_t)pair->line, (size_t)pair->column,
-				      pair->file != NULL ? at : NULL };
-}
-
 /* The daemon may run in another folder than the one in which the file was checked. A profile's
  * folder is not its user's. */
 static void make_absolute(struct config_reader *reader, struct config_pair *pair)
@@ -59,7 +52,7 @@ static void make_absolute(struct config_reader *reader, struct config_pair *pair
 static void check_secret(struct config_reader *reader, const struct config_pair *pair,
 			 const yaml_node_t *at, enum guard guard)
 {
-	const struct config_place place = place_of(pair, at);
+	const struct config_place place = config_pair_place(pair, at);
 	char text[2 * CONFIG_TEXT_MAX + 300]; /* it names the file twice */
 	struct secret secret;
 	int code;
@@ -98,7 +91,7 @@ static void check_given(struct config_reader *reader, const struct config_option
 {
 	for (size_t i = 0; i < options->n; i++) {
 		const struct config_pair *pair = &options->pairs[i];
-		const struct config_place place = place_of(pair, options->profile_at);
+		const struct config_place place = config_pair_place(pair, options->profile_at);
 		const char *nearest = NULL;
 		struct err err;
 		const int r = option_check(table, pair->name, pair->value, &err);
@@ -138,18 +131,90 @@ static void check_missing(struct config_reader *reader, const struct config_opti
 				       table[i].help != NULL ? table[i].help : "no help");
 }
 
+static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+
+static const struct config_pair *find_given(const struct config_options *options, const char *name,
+					    size_t len)
+{
+	for (size_t i = 0; i < options->n; i++)
+		if (strlen(options->pairs[i].name) == len &&
+		    strncmp(options->pairs[i].name, name, len) == 0)
+			return &options->pairs[i];
+	return NULL;
+}
+
+static bool begins_with_option(const struct cr_option *table, const char *line)
+{
+	const size_t len = strspn(line, letters);
+
+	for (size_t i = 0; i < option_count(table); i++)
+		if (strlen(table[i].name) == len && strncmp(table[i].name, line, len) == 0)
+			return true;
+	return false;
+}
+
+/* What a line is about that begins with an option's name: the first one that is given of those
+ * before its colon, as in "user and password_file: give both or none". NULL: none. */
+static const struct config_pair *subject_of(const struct config_options *options,
+					    const struct cr_option *table, const char *line)
+{
+	const char *end = line + strcspn(line, ":");
+	const struct config_pair *pair = NULL;
+
+	if (!begins_with_option(table, line))
+		return NULL;
+	while (pair == NULL && line < end) {
+		const size_t len = strspn(line, letters);
+
+		pair = find_given(options, line, len);
+		line += len;
+		line += line < end ? strcspn(line, letters) : 0;
+	}
+	return pair;
+}
+
+/* Each where its option stands; what is about none, or one that is not given, at the plugin. */
+static void tell_refused(struct config_reader *reader, const struct config_options *options,
+			 const struct cr_option *table, char *lines)
+{
+	const char *line;
+
+	while ((line = strsep(&lines, "\n")) != NULL) {
+		const struct config_pair *pair = subject_of(options, table, line);
+
+		if (line[0] == '\0')
+			continue;
+		if (pair != NULL && pair->line > 0) {
+			const struct config_place place =
+				config_pair_place(pair, options->profile_at);
+
+			config_mistake_in(reader, &place, "plugin %s: %s", options->plugin, line);
+		} else {
+			config_mistake(reader, options->plugin_at, "plugin %s: %s", options->plugin,
+				       line);
+		}
+	}
+}
+
 /* Some values only the plugin itself can judge. */
-static bool check_accepted(struct config_reader *reader, const struct config_options *options)
+static bool check_accepted(struct config_reader *reader, const struct config_options *options,
+			   const struct cr_option *table)
 {
 	const struct config_plugins *plugins = reader->plugins;
 	char *packed = config_pack(options->pairs, options->n);
 	struct err err = { 0, "" };
+	char *lines = NULL;
 	int r = -ENOMEM;
 
 	if (packed == NULL)
 		reader->is_out_of_memory = true;
-	else if ((r = plugins->accepts(plugins->arg, options->plugin, packed, &err)) < 0)
+	else
+		r = plugins->accepts(plugins->arg, options->plugin, packed, &lines, &err);
+	if (lines != NULL)
+		tell_refused(reader, options, table, lines);
+	else if (r < 0 && packed != NULL)
 		config_mistake(reader, options->plugin_at, "plugin %s", err.text);
+	free(lines);
 	free(packed);
 	return r >= 0;
 }
@@ -173,5 +238,5 @@ bool config_options_check(struct config_reader *reader, const struct config_opti
 	if (options->is_faulty || reader->n_mistakes + reader->n_unlisted > n ||
 	    reader->is_out_of_memory)
 		return false;
-	return plugins->accepts == NULL || check_accepted(reader, options);
+	return plugins->accepts == NULL || check_accepted(reader, options, table);
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "source.h"
 #include "source_yaml.h"
 #include "text.h"
@@ -185,6 +187,43 @@ static void load_profile(struct making *making)
 	free(path);
 }
 
+/* Does the profile, by what it says itself, speak SNMP? */
+static bool speaks_snmp(const struct making *making)
+{
+	char *text = source_yaml_text(making->yaml);
+	json_t *root = text != NULL ? json_loads(text, 0, NULL) : NULL;
+	const char *transport = json_string_value(json_object_get(root, "transport"));
+	const char *format = json_string_value(json_object_get(root, "format"));
+	const bool is_snmp = transport != NULL ? strcmp(transport, "snmp") == 0
+					       : format != NULL && strncmp(format, "snmp-", 5) == 0;
+
+	json_decref(root);
+	free(text);
+	return is_snmp;
+}
+
+/* A profile of the other transport than the one after which the plugin is named: all else that
+ * could be said of the entry would send somebody the wrong way. */
+static bool is_of_other_plugin(struct making *making)
+{
+	const char *plugin = making->entry->plugin, *profile = making->source->profile;
+	const bool is_snmp = strcmp(plugin, "snmp") == 0;
+	static const char *const keys[] = { "transport", NULL };
+	const yaml_node_t *slot[CONFIG_KEYS_MAX];
+
+	if (profile == NULL || making->is_faulty || (!is_snmp && strcmp(plugin, "http") != 0) ||
+	    speaks_snmp(making) == is_snmp)
+		return false;
+	(void)config_map(making->reader, making->entry->at, "a collector", keys, true, slot);
+	if (slot[0] != NULL) /* it makes the profile another one */
+		return false;
+	config_mistake(making->reader, making->entry->profile,
+		       "profile %.100s speaks %s, and plugin %s does not: write plugin: %s, or "
+		       "another profile",
+		       profile, is_snmp ? "HTTP" : "SNMP", plugin, is_snmp ? "http" : "snmp");
+	return true;
+}
+
 /* What the profile says of the plugin's options, as long as the entry says nothing of them. */
 static void take_presets(struct making *making, struct config_pair *preset, size_t *n)
 {
@@ -346,16 +385,19 @@ static void make_source(struct making *making, struct config_source_nodes *nodes
 	struct config_pair preset[CONFIG_PAIRS_MAX];
 	const struct source_yaml_calls calls = { is_not_laid, take_yaml_fault, making };
 	struct config_reader *reader = making->reader;
-	const char **others = sort_keys(making);
+	const char **others = NULL;
 	size_t n = 0;
 
 	making->yaml = source_yaml_new();
+	if (making->yaml != NULL && making->entry->profile != NULL)
+		load_profile(making);
+	if (making->yaml != NULL && is_of_other_plugin(making))
+		goto free_yaml;
+	others = sort_keys(making);
 	if (making->yaml == NULL || others == NULL) {
 		reader->is_out_of_memory = true;
-		goto free_keys;
+		goto free_yaml;
 	}
-	if (making->entry->profile != NULL)
-		load_profile(making);
 	take_presets(making, preset, &n);
 	making->source->n_options = config_pairs(reader, making->entry->at, "a collector", others,
 						 NULL, &making->source->options);
@@ -366,7 +408,7 @@ static void make_source(struct making *making, struct config_source_nodes *nodes
 	/* what is left of a broken profile would only be told to lack things */
 	if (!making->is_faulty && !reader->is_out_of_memory)
 		finish_text(making, nodes);
-free_keys:
+free_yaml:
 	source_yaml_free(making->yaml);
 	free(others);
 }

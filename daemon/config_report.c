@@ -112,6 +112,12 @@ const char *config_others(char *buf, size_t len, size_t n)
 	return buf;
 }
 
+struct config_place config_pair_place(const struct config_pair *pair, const yaml_node_t *profile_at)
+{
+	return (struct config_place){ pair->file, (size_t)pair->line, (size_t)pair->column,
+				      pair->file != NULL ? profile_at : NULL };
+}
+
 static int compare_numbers(size_t a, size_t b)
 {
 	return (a > b) - (a < b);

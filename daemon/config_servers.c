@@ -9,9 +9,9 @@
 
 #define ADDRESS_MAX 127 /* letters, as an image holds them */
 
-enum { NAME, ADDRESS, ROLE, WEIGHT, VARS, TARGETS };
-static const char *const server_keys[] = { "name", "address", "role", "weight",
-					   "vars", "targets", NULL };
+enum { NAME, ADDRESS, ROLE, WEIGHT, HEAP_MAX, VARS, TARGETS };
+static const char *const server_keys[] = { "name",     "address", "role",    "weight",
+					   "heap_max", "vars",    "targets", NULL };
 static const char *const role_words[] = { "managed", "admin", NULL };
 
 /*** Addresses ***/
@@ -212,6 +212,7 @@ static void read_server(struct config_reader *reader, const yaml_node_t *node,
 		read_role(reader, slot[ROLE], server);
 	if (slot[WEIGHT] != NULL)
 		read_weight(reader, slot[WEIGHT], server);
+	config_heap_max(reader, slot[HEAP_MAX], &server->heap_max);
 	if (slot[VARS] != NULL)
 		server->n_vars =
 			config_pairs(reader, slot[VARS], "vars", NULL, is_var_name, &server->vars);

@@ -74,6 +74,17 @@ static void preset_choice(struct config_reader *reader, const yaml_node_t *entry
 	config_options_check(reader, &options);
 }
 
+/* Each server learns of the strictest of its services. */
+static void note_stale_after(struct config *config, const struct config_service *service)
+{
+	for (size_t i = 0; i < service->n_servers; i++) {
+		struct config_server *server = &config->servers[service->servers[i]];
+
+		if (server->stale_after_ns == 0 || service->stale_after_ns < server->stale_after_ns)
+			server->stale_after_ns = service->stale_after_ns;
+	}
+}
+
 static void read_service(struct config_reader *reader, const yaml_node_t *node,
 			 struct config_service *service)
 {
@@ -97,6 +108,7 @@ static void read_service(struct config_reader *reader, const yaml_node_t *node,
 		preset_choice(reader, node, &service->preset);
 	config_duration(reader, slot[STALE_AFTER], "stale_after", &stale_range,
 			&service->stale_after_ns);
+	note_stale_after(reader->config, service);
 	if (slot[HEALTH] != NULL)
 		config_health_read(reader, slot[HEALTH], &service->health);
 	config_whole(reader, slot[FULL_AT], "full_at", 0, FULL_AT_MAX, &service->full_at);

@@ -11,9 +11,9 @@
 
 #define DAY (86400 * CLOCK_S)
 
-enum { NAME, PLUGIN, TARGET, INTERVAL, TIMEOUT, SERVERS, PROFILE };
-static const char *const source_keys[] = { "name",    "plugin",  "target",  "interval",
-					   "timeout", "servers", "profile", NULL };
+enum { NAME, PLUGIN, TARGET, INTERVAL, TIMEOUT, SERVERS, PROFILE, HEAP_MAX, BACKUP };
+static const char *const source_keys[] = { "name",    "plugin",  "target",   "interval", "timeout",
+					   "servers", "profile", "heap_max", "backup",   NULL };
 static const struct config_range interval_range = { 50 * CLOCK_MS, DAY, "50ms to 1d" };
 static const struct config_range timeout_range = { CLOCK_MS, DAY, "1ms to 1d" };
 
@@ -98,6 +98,7 @@ static void read_source(struct config_reader *reader, const yaml_node_t *node,
 	nodes->target = slot[TARGET];
 	nodes->servers = slot[SERVERS];
 	nodes->profile = slot[PROFILE];
+	nodes->heap_max = slot[HEAP_MAX];
 	if (slot[NAME] != NULL)
 		source->name = config_name(reader, slot[NAME], "name");
 	else
@@ -109,6 +110,8 @@ static void read_source(struct config_reader *reader, const yaml_node_t *node,
 			       "this collector has no target; add target: with what the plugin "
 			       "polls, like \"udp:${host}:161\"");
 	read_times(reader, slot, source);
+	config_heap_max(reader, slot[HEAP_MAX], &source->heap_max);
+	config_bool(reader, slot[BACKUP], "backup", &source->is_backup);
 	read_plugin(reader, slot, source, nodes);
 }
 
@@ -211,9 +214,38 @@ static void check_own_targets(struct config_reader *reader, const struct config_
 	free(is_polled);
 }
 
+/* Servers without a heap_max of their own have that of their collector. given_by: by server, the
+ * collector that gave it, from 1. */
+static void give_heap_max(struct config_reader *reader, size_t index, size_t *given_by)
+{
+	const struct config_source *source = &reader->config->sources[index], *giver = NULL;
+	const char *first = NULL;
+	size_t n = 0;
+	char more[64];
+
+	for (size_t i = 0; source->heap_max > 0 && i < source->n_servers; i++) {
+		const size_t at = source->servers[i];
+		struct config_server *server = &reader->config->servers[at];
+
+		if (server->heap_max == 0) {
+			server->heap_max = source->heap_max;
+			given_by[at] = index + 1;
+		} else if (given_by[at] > 0 && server->heap_max != source->heap_max && n++ == 0) {
+			giver = &reader->config->sources[given_by[at] - 1];
+			first = server->name;
+		}
+	}
+	if (n > 0)
+		config_mistake(reader, reader->source_nodes[index].heap_max,
+			       "heap_max: collector \"%s\" says another one of server \"%s\"%s; "
+			       "keep one of the two, or write heap_max in the server",
+			       giver->name, first, config_others(more, sizeof more, n - 1));
+}
+
 void config_sources_finish(struct config_reader *reader)
 {
 	struct config *config = reader->config;
+	size_t *given_by = config_array(reader, config->n_servers, sizeof *given_by);
 
 	for (size_t i = 0; i < config->n_sources; i++) {
 		struct config_source *source = &config->sources[i];
@@ -221,11 +253,14 @@ void config_sources_finish(struct config_reader *reader)
 
 		config_servers_pick(reader, nodes->servers, "polled", &source->servers,
 				    &source->n_servers);
+		if (given_by != NULL)
+			give_heap_max(reader, i, given_by);
 		if (nodes->target != NULL)
 			check_target(reader, source, nodes->target);
 		config_vars_check(reader, source, nodes);
 		check_scope(reader, source, nodes);
 		check_own_targets(reader, source);
 	}
+	free(given_by);
 	config_targets_check(reader);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
+
 /** A target of a source. */
 struct aim {
 	const struct config_server *server; /* NULL: one agent for all */
@@ -21,6 +23,8 @@ struct aims {
 	const char **target; /* that the plugin is asked about, and whose they are */
 	size_t *index;
 	size_t n, n_asked;
+	int64_t *
+		left_ns; /* for the answers of all plugins; < 0: that it is used up has been told */
 };
 
 static bool aims_init(struct aims *aims, struct config_reader *reader, size_t capacity)
@@ -100,11 +104,24 @@ static void take_fault(void *user, size_t index, const char *text)
 		set_fault(aims, &aims->aim[aims->index[index]], text);
 }
 
+/* A check() that hangs must hold up the others' reload once and not for each of its sources. */
+static bool has_time(struct aims *aims, const struct config_source *source, const yaml_node_t *at)
+{
+	if (*aims->left_ns == 0) {
+		*aims->left_ns = -1;
+		config_mistake(aims->reader, at,
+			       "nobody has looked at the targets of collector \"%s\" and those "
+			       "below it: check() of the others has taken %g s",
+			       source->name, (double)TARGET_LIST_NS / (double)CLOCK_S);
+	}
+	return *aims->left_ns > 0;
+}
+
 static void ask(struct aims *aims, const struct config_source *source, const char *packed,
 		const yaml_node_t *at)
 {
 	const struct config_plugins *plugins = aims->reader->plugins;
-	struct target_list list = { aims->target, 0, take_fault, aims };
+	struct target_list list = { aims->target, 0, take_fault, aims, aims->left_ns };
 	struct err err = { 0, "" };
 
 	for (size_t i = 0; i < aims->n; i++) {
@@ -117,7 +134,8 @@ static void ask(struct aims *aims, const struct config_source *source, const cha
 		aims->target[aims->n_asked++] = aims->aim[i].target;
 	}
 	list.n = aims->n_asked;
-	if (list.n > 0 && plugins->can_poll(plugins->arg, source->plugin, packed, &list, &err) < 0)
+	if (list.n > 0 && has_time(aims, source, at) &&
+	    plugins->can_poll(plugins->arg, source->plugin, packed, &list, &err) < 0)
 		config_mistake(aims->reader, at, "plugin %s", err.text);
 }
 
@@ -180,7 +198,7 @@ static bool is_alike(const struct config *config, char *const *packed, size_t a,
 }
 
 /* Source first, and those after it that are like it: one question, one process. */
-static void check_alike(struct config_reader *reader, char **packed, size_t first)
+static void check_alike(struct config_reader *reader, char **packed, size_t first, int64_t *left_ns)
 {
 	const struct config *config = reader->config;
 	const struct config_source_nodes *nodes = &reader->source_nodes[first];
@@ -191,6 +209,7 @@ static void check_alike(struct config_reader *reader, char **packed, size_t firs
 		if (is_alike(config, packed, first, i))
 			capacity += config->sources[i].n_servers + 1;
 	if (aims_init(&aims, reader, capacity)) {
+		aims.left_ns = left_ns;
 		for (size_t i = first; i < config->n_sources; i++)
 			if (is_alike(config, packed, first, i))
 				add_source(&aims, i);
@@ -210,6 +229,7 @@ static void check_alike(struct config_reader *reader, char **packed, size_t firs
 void config_targets_check(struct config_reader *reader)
 {
 	const struct config *config = reader->config;
+	int64_t left_ns = TARGET_LIST_NS;
 	char **packed;
 
 	if (reader->plugins == NULL || reader->plugins->can_poll == NULL ||
@@ -226,6 +246,6 @@ void config_targets_check(struct config_reader *reader)
 	}
 	for (size_t i = 0; i < config->n_sources; i++)
 		if (packed[i] != NULL)
-			check_alike(reader, packed, i);
+			check_alike(reader, packed, i, &left_ns);
 	free(packed);
 }

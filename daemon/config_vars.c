@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "secret.h"
 #include "source.h"
 #include "source_yaml.h"
 #include "text.h"
@@ -83,22 +84,106 @@ void config_vars_check_use(struct config_reader *reader, const struct config_sou
 
 /*** What a source names ***/
 
+/* What stands at pointer, in the description, becomes a pair. */
+static void note(struct config_reader *reader, const struct source_yaml *yaml, const char *pointer,
+		 struct config_pair *pair)
+{
+	const struct source_place place = source_yaml_place(yaml, pointer);
+
+	pair->line = (int)place.line;
+	pair->column = (int)place.column;
+	if (place.file != NULL && strcmp(place.file, reader->path) != 0)
+		pair->file = config_copy(reader, place.file);
+}
+
+static void note_about(struct config_reader *reader, const struct source_yaml *yaml,
+		       const char *pointer, const char *text, struct config_source *source)
+{
+	struct config_pair *pair = &source->abouts[source->n_abouts];
+
+	if (strstr(text, "${") == NULL) /* it has been judged */
+		return;
+	source->n_abouts++;
+	pair->name = config_copy(reader, pointer + 1);
+	pair->value = config_copy(reader, text);
+	note(reader, yaml, pointer, pair);
+}
+
 void config_vars_note(struct config_reader *reader, const struct source *parsed,
 		      const struct source_yaml *yaml, struct config_source *source)
 {
+	source->abouts = config_array(reader, 2, sizeof *source->abouts);
+	if (source->abouts != NULL) {
+		note_about(reader, yaml, "/community_suffix", parsed->community_suffix, source);
+		note_about(reader, yaml, "/context", parsed->context, source);
+	}
 	source->variables = config_array(reader, parsed->n_variables, sizeof *source->variables);
 	for (size_t i = 0; source->variables != NULL && i < parsed->n_variables; i++) {
 		const struct source_variable *variable = &parsed->variable[i];
-		const struct source_place place = source_yaml_place(yaml, variable->pointer);
 		struct config_pair *pair = &source->variables[source->n_variables++];
 
 		pair->name = config_copy(reader, variable->name);
 		pair->value = config_copy(reader, variable->pointer);
-		pair->line = (int)place.line;
-		pair->column = (int)place.column;
-		if (place.file != NULL && strcmp(place.file, reader->path) != 0)
-			pair->file = config_copy(reader, place.file);
+		note(reader, yaml, variable->pointer, pair);
 	}
+}
+
+/*** What is said of them ***/
+
+/* The community that a suffix follows, if it can be read: what is wrong with its file is told by
+ * others. */
+static bool read_community(const struct config_source *source, struct secret *secret)
+{
+	char text[2 * CONFIG_TEXT_MAX + 300]; /* nobody wants to know */
+
+	for (size_t i = 0; i < source->n_options; i++)
+		if (strcmp(source->options[i].name, "community_file") == 0)
+			return secret_read(secret, "", source->options[i].value, text,
+					   sizeof text) == 0;
+	return false;
+}
+
+/* A text, filled in for each server. */
+struct filling {
+	const struct config_pair *about;
+	const char *community;             /* that it follows; NULL: none, or nobody knows */
+	const struct config_server *first; /* of n for whom it cannot be sent */
+	char why[128];
+	size_t n;
+};
+
+static void fill(struct filling *filling, const struct config_server *server)
+{
+	char *text = config_expand(filling->about->value, server), why[sizeof filling->why];
+
+	/* NULL: a variable is missing, which is told elsewhere */
+	if (text != NULL &&
+	    source_about_check_filled(text, filling->community, why, sizeof why) < 0 &&
+	    filling->n++ == 0) {
+		filling->first = server;
+		memcpy(filling->why, why, sizeof why);
+	}
+	free(text);
+}
+
+static void check_about(struct config_reader *reader, const struct config_source *source,
+			const struct config_source_nodes *nodes, const struct config_pair *about)
+{
+	const struct config_place place = config_pair_place(about, nodes->profile);
+	struct filling filling = { .about = about };
+	struct secret secret;
+	char others[64];
+
+	if (strcmp(about->name, "community_suffix") == 0 && read_community(source, &secret))
+		filling.community = secret.text;
+	for (size_t i = 0; i < source->n_servers; i++)
+		fill(&filling, &reader->config->servers[source->servers[i]]);
+	secret_wipe(&secret);
+	if (filling.first == NULL)
+		return;
+	(void)config_others(others, sizeof others, filling.n - 1);
+	config_mistake_in(reader, &place, "%s cannot be sent for server \"%s\"%s: %s", about->name,
+			  filling.first->name, others, filling.why);
 }
 
 /* Does one poll answer for several servers? */
@@ -121,13 +206,8 @@ void config_vars_check(struct config_reader *reader, const struct config_source 
 
 	for (size_t i = 0; i < source->n_variables; i++) {
 		const struct config_pair *pair = &source->variables[i];
-		const bool is_of_profile = pair->file != NULL;
-		struct config_use use = { { pair->file, (size_t)pair->line, (size_t)pair->column,
-					    is_of_profile ? nodes->profile : NULL },
-					  NULL,
-					  pair->name,
-					  0,
-					  false };
+		struct config_use use = { config_pair_place(pair, nodes->profile), NULL, pair->name,
+					  0, false };
 
 		if (pair->name == NULL || pair->value == NULL) /* no memory, and that is known */
 			continue;
@@ -143,6 +223,9 @@ void config_vars_check(struct config_reader *reader, const struct config_source 
 		else
 			config_vars_check_use(reader, source, &use);
 	}
+	for (size_t i = 0; i < source->n_abouts && !is_for_all; i++)
+		if (source->abouts[i].name != NULL && source->abouts[i].value != NULL)
+			check_about(reader, source, nodes, &source->abouts[i]);
 }
 
 /*** Values ***/

@@ -11,6 +11,9 @@
 #include "clock.h"
 #include "text.h"
 
+#define HEAP_LEAST (INT64_C(1) << 20)
+#define HEAP_MOST  (INT64_C(1) << 50)
+
 char *config_copy(struct config_reader *reader, const char *text)
 {
 	char *copy = strdup(text);
@@ -314,6 +317,35 @@ void config_whole(struct config_reader *reader, const yaml_node_t *node, const c
 			       "%s \"%s\" is out of range; write a whole number from %" PRId64
 			       " to %" PRId64,
 			       what, text, least, most);
+}
+
+void config_bool(struct config_reader *reader, const yaml_node_t *node, const char *what, bool *out)
+{
+	const char *text = node != NULL ? config_text(reader, node, what, false) : NULL;
+
+	if (text != NULL && text_bool(text, out) < 0)
+		config_mistake(reader, node, "%s \"%s\" is neither true nor false", what, text);
+}
+
+void config_heap_max(struct config_reader *reader, const yaml_node_t *node, int64_t *out)
+{
+	const char *text = node != NULL ? config_text(reader, node, "heap_max", false) : NULL;
+	int64_t bytes = 0;
+	int rc;
+
+	if (text == NULL)
+		return;
+	rc = text_bytes(text, &bytes);
+	if (rc == -EINVAL)
+		config_mistake(reader, node,
+			       "heap_max \"%s\" is no size; write one like 512MiB or 8GiB, with "
+			       "nothing between number and unit",
+			       text);
+	else if (rc < 0 || bytes < HEAP_LEAST || bytes > HEAP_MOST)
+		config_mistake(reader, node, "heap_max %s is out of range; it may be 1MiB to 1PiB",
+			       text);
+	else
+		*out = bytes;
 }
 
 char *config_name(struct config_reader *reader, const yaml_node_t *node, const char *what)

@@ -125,8 +125,9 @@ static void warn_of_pair(struct config_reader *reader, const struct config_sourc
 	list_common(a, b, &figures, &measured_by);
 	warn(reader, "two_sources", CONFIG_NO_SERVICE, &place,
 	     "collectors %s and %s both give %s of %s%s: the newer value wins, so what is known "
-	     "goes back and forth between the two; let them poll different servers (servers:), or "
-	     "leave figures out, like fields: { %s: ~ } in %s",
+	     "goes back and forth between the two; let them poll different servers (servers:), "
+	     "leave figures out, like fields: { %s: ~ } in %s, or let one stand in where the "
+	     "other has nothing fresh (backup: true)",
 	     a->name, b->name, figures.text, server,
 	     config_others(more, sizeof more, n_servers - 1), figures.first, measured_by->name);
 }
@@ -156,7 +157,8 @@ static void warn_of_two_sources(struct config_reader *reader)
 			const size_t n = count_common(bits + a * n_words, bits + b * n_words,
 						      n_words, &first);
 
-			if (n > 0 && have_common_figures(&source[a], &source[b]) &&
+			if (n > 0 && source[a].is_backup == source[b].is_backup &&
+			    have_common_figures(&source[a], &source[b]) &&
 			    ++n_pairs <= PAIRS_LISTED)
 				warn_of_pair(reader, &source[a], &source[b], n, first);
 		}
@@ -170,7 +172,7 @@ static void warn_of_two_sources(struct config_reader *reader)
 /*** One figure in several ways ***/
 
 /* Which source gives a metric of each server: index + 1, 0: none. The first one in the
- * configuration, where there are several. */
+ * configuration, where there are several; backups come last. */
 struct givers {
 	const char *metric; /* borrowed from a plugin's facts */
 	uint16_t *source;   /* by server */
@@ -187,12 +189,13 @@ static void free_givers(struct all_givers *all)
 		free(all->metric[i].source);
 }
 
-static void fill_givers(const struct config *config, struct givers *givers)
+static void fill_givers(const struct config *config, bool is_backup, struct givers *givers)
 {
 	for (size_t i = 0; i < config->n_sources; i++) {
 		const struct config_source *source = &config->sources[i];
 
-		if (config_figure_find(source, givers->metric) == NULL)
+		if (source->is_backup != is_backup ||
+		    config_figure_find(source, givers->metric) == NULL)
 			continue;
 		for (size_t k = 0; k < source->n_servers; k++)
 			if (givers->source[source->servers[k]] == 0)
@@ -219,7 +222,8 @@ static const struct givers *givers_of(struct config_reader *reader, struct all_g
 	all->n++;
 	if (givers->source == NULL)
 		return NULL;
-	fill_givers(config, givers);
+	fill_givers(config, false, givers);
+	fill_givers(config, true, givers);
 	return givers;
 }
 

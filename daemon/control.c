@@ -220,6 +220,7 @@ static void answer_line(struct connection *c, const char *line, size_t len)
 	json_error_t where;
 	json_t *request;
 	struct err err;
+	size_t at;
 
 	if (len == strspn(line, " \t\r"))
 		return;
@@ -229,8 +230,9 @@ static void answer_line(struct connection *c, const char *line, size_t len)
 		json_decref(request);
 		return;
 	}
+	at = (size_t)where.position;
 	(void)err_set(&err, -EINVAL, "the request is not JSON, at its byte %d: %s", where.position,
-		      where.text);
+		      document_words(&where, at > 0 && at <= len ? line[at - 1] : -1));
 	send_answer(c, error_answer(&err));
 }
 

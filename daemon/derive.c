@@ -109,12 +109,32 @@ static void derive_one(const struct step *step, double *value, int64_t *taken_ns
 		how[step->result] = step->words;
 }
 
-unsigned derive(double *value, int64_t *taken_ns, const char **how)
+/* What is configured holds at any time: it is as old as what it is used with. */
+static void assume_max(double *value, int64_t *taken_ns, double heap_max, const char **how)
 {
-	const unsigned faults = contradict(value);
+	int64_t newest_ns = 0;
+
+	if (!(heap_max > 0) || !isnan(value[HEAP_MAX]))
+		return;
+	for (size_t i = 0; i < HEAP_COUNT; i++)
+		if (!isnan(value[i]) && taken_ns[i] > newest_ns)
+			newest_ns = taken_ns[i];
+	if (newest_ns == 0)
+		return;
+	value[HEAP_MAX] = heap_max;
+	taken_ns[HEAP_MAX] = newest_ns;
+	if (how != NULL)
+		how[HEAP_MAX] = "heap_max of the configuration";
+}
+
+unsigned derive(double *value, int64_t *taken_ns, double heap_max, const char **how)
+{
+	unsigned faults;
 
 	for (size_t i = 0; how != NULL && i < HEAP_COUNT; i++)
 		how[i] = NULL;
+	assume_max(value, taken_ns, heap_max, how);
+	faults = contradict(value);
 	for (size_t i = 0; i < sizeof heap_steps / sizeof *heap_steps; i++)
 		derive_one(&heap_steps[i], value, taken_ns, how);
 	return faults;

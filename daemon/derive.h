@@ -6,10 +6,14 @@
  *	used          = size - free
  *	free          = size - used
  *	size          = used + free
+ *	max           = heap_max              (of the configuration; only if nobody measured one)
  *	available     = max - used            (max unknown: size - used)
  *	free after gc = max - used after gc   (max unknown: size - used after gc)
  *	free ratio    = available / max       (max unknown: free / size)
  *	busy ratio    = busy threads / max threads
+ *
+ * heap_max is no measurement and has no time: what it gives is as old as the newest figure of the
+ * heap, and where nothing of the heap is known it gives nothing.
  *
  * Nothing follows from a ratio: sources give it in whole percent, and of a heap of 8 GiB that has
  * 90 % free one percent up or down makes 0.8 GiB of the maximum that would follow from it.
@@ -53,11 +57,12 @@ enum {
 };
 
 /**
- * Derive in place. value[HEAP_COUNT]: NaN where unknown; taken_ns: their times. how[HEAP_COUNT]
- * (NULL: nobody asks): "size - used", or NULL where the value was there. Returns what contradicts,
- * of the values as they were given: those of polls at different times may do so for a moment. [any]
+ * Derive in place. value[HEAP_COUNT]: NaN where unknown; taken_ns: their times. heap_max: bytes,
+ * which stand in where the maximum is unknown; 0: none. how[HEAP_COUNT] (NULL: nobody asks): "size
+ * - used", or NULL where the value was there. Returns what contradicts, of the values as they were
+ * given and heap_max: those of polls at different times may do so for a moment. [any]
  */
-unsigned derive(double *value, int64_t *taken_ns, const char **how);
+unsigned derive(double *value, int64_t *taken_ns, double heap_max, const char **how);
 
 /** The same for value[THREADS_COUNT]. [any] */
 void derive_threads(double *value, int64_t *taken_ns, const char **how);

@@ -41,6 +41,19 @@ json_t *document_number(double value)
 	return json_real(value);
 }
 
+const char *document_words(const json_error_t *where, int last)
+{
+	if (last == '\0')
+		return "it holds a NUL byte";
+	switch (json_error_code(where)) {
+	case json_error_null_character:
+	case json_error_null_byte_in_key:
+		return "a text holds \\u0000, which is in no name: take it out";
+	default:
+		return where->text;
+	}
+}
+
 json_t *document_seconds(int64_t span_ns)
 {
 	const int64_t ms = span_ns > 0 ? span_ns / 1000000 : 0;

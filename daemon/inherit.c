@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon.h"
+#include "derive.h"
 #include "snapshot.h"
 
 void daemon_inherit(struct daemon *daemon)
@@ -18,18 +19,25 @@ void daemon_inherit(struct daemon *daemon)
 	snapshot_reader_free(reader);
 }
 
+/* What was configured then is no measurement now. */
+static bool inherit_is_measured(const struct image_server *server, int metric)
+{
+	return metric != HEAP_MAX || (server->flags & IMAGE_ASSUMES_MAX) == 0;
+}
+
 static void inherit_values(struct daemon *daemon, const struct image_header *image, uint32_t server,
 			   const int *metric)
 {
+	const struct image_server *of = &image_servers(image)[server];
 	const uint32_t n = image->metric.count;
 
 	for (uint32_t m = 0; m < n; m++) {
 		const double value = image_values(image, m)[server];
 		const int64_t taken_ns = image_taken(image, m)[server];
 
-		if (metric[m] >= 0 && taken_ns > 0 && !isnan(value))
-			(void)servers_put(daemon->servers, image_servers(image)[server].name,
-					  metric[m], value, taken_ns);
+		if (metric[m] >= 0 && taken_ns > 0 && !isnan(value) &&
+		    inherit_is_measured(of, metric[m]))
+			(void)servers_put(daemon->servers, of->name, metric[m], value, taken_ns);
 	}
 }
 

@@ -226,42 +226,44 @@ static void count(struct source *source, const struct target *target, int why, c
 	pthread_mutex_unlock(&source->poller->lock);
 }
 
-/** One line when a target begins to be polled less often, and one when it is back. */
-static void log_change(const struct source *source, const struct target *target, unsigned before,
-		       const char *text)
+static void end_well(struct source *source, struct target *target)
 {
-	if (target->failures == POLLER_FAILURES)
-		log_warn("target fails, polled less often from now on",
-			 "source=%s target=%s endpoint=%s error=\"%s\"", source->name, target->name,
-			 target->endpoint, text);
-	else if (target->failures == 0 && before >= POLLER_FAILURES)
-		log_info("target answers again", "source=%s target=%s failures=%u", source->name,
-			 target->name, before);
+	const unsigned before = target->failures;
+
+	target->failures = 0;
+	count(source, target, 0, NULL);
+	tell_servers(source, target, NULL);
+	poller_log_change(source, target, before, NULL);
 }
 
-void poller_callbacks_end(struct source *source, struct target *target, int why, const char *text)
+static void end_badly(struct source *source, struct target *target, enum cr_why why,
+		      const char *text)
 {
 	const unsigned before = target->failures;
 	char of_server[160], of_source[160];
 
-	if (why < 0 || (size_t)why >= WHY_COUNT)
-		why = CR_REPLY;
 	if (text == NULL || text[0] == '\0')
 		text = "no reason given";
+	if (target->failures < UINT_MAX)
+		target->failures++;
+	(void)snprintf(of_server, sizeof of_server, "%s: %s: %s", source->name, words_why(why),
+		       text);
+	(void)snprintf(of_source, sizeof of_source, "%s: %s: %s", target->name, words_why(why),
+		       text);
+	count(source, target, (int)why, of_source);
+	tell_servers(source, target, of_server);
+	poller_log_change(source, target, before, of_server);
+}
+
+void poller_callbacks_end(struct source *source, struct target *target, int why, const char *text)
+{
 	target->is_under_way = false;
 	source->n_under_way--;
 	if (why == 0)
-		target->failures = 0;
-	else if (target->failures < UINT_MAX)
-		target->failures++;
-
-	(void)snprintf(of_server, sizeof of_server, "%s: %s: %s", source->name,
-		       words_why((enum cr_why)why), text);
-	(void)snprintf(of_source, sizeof of_source, "%s: %s: %s", target->name,
-		       words_why((enum cr_why)why), text);
-	count(source, target, why, of_source);
-	tell_servers(source, target, why == 0 ? NULL : of_server);
-	log_change(source, target, before, of_server);
+		end_well(source, target);
+	else
+		end_badly(source, target,
+			  why < 0 || (size_t)why >= WHY_COUNT ? CR_REPLY : (enum cr_why)why, text);
 
 	if (!source->is_retiring)
 		poller_schedule_next(target, source->interval_ns, clock_now_ns());

@@ -17,8 +17,10 @@
 #define POLLER_PATIENCE_NS   (5 * CLOCK_S)  /* with a collector that does not return */
 #define POLLER_PAUSE_NS      (30 * CLOCK_S) /* the longest pause of a failing target */
 #define POLLER_FAILURES      3              /* in a row, then the pauses grow */
+#define POLLER_SOON_NS       (1 * CLOCK_S)  /* in which all that may work now are tried */
 #define POLLER_SLICE_NS      (10 * CLOCK_S)
 #define POLLER_SLICES        6
+#define POLLER_LINES         20 /* of one kind that a source's targets may write in a minute */
 #define POLLER_DROPPED_NAMED 64 /* rows of a source that are logged */
 
 /** A target with its schedule. [own] but for what target says of names. */
@@ -29,6 +31,7 @@ struct target {
 	uint64_t seed, round;
 	unsigned failures; /* in a row */
 	bool is_under_way, was_started;
+	bool is_told;               /* the log knows that it fails */
 	int64_t base_ns;            /* the last round's place in the grid */
 	int64_t slot_ns;            /* the next round's place in the grid */
 	int64_t due_ns, started_ns; /* CLOCK_MONOTONIC */
@@ -48,6 +51,14 @@ struct source_server {
 struct target_heap {
 	struct target **at;
 	size_t n;
+};
+
+/** Lines of one kind about a source's targets: the first ones of a minute are written, the others
+ * counted. Zeroed at first. */
+struct poller_lines {
+	size_t written, others;
+	int64_t since_ns; /* the first one of this minute */
+	int64_t tell_ns;  /* when to tell of the others */
 };
 
 /** The slowest good polls, by tens of seconds. */
@@ -94,6 +105,8 @@ struct source {
 	struct cr_target **due; /* room for all targets */
 	uint64_t dropped[POLLER_DROPPED_NAMED];
 	size_t n_dropped; /* rows logged as not configured */
+	size_t n_told;    /* targets that the log knows to fail */
+	struct poller_lines fails, answers;
 };
 
 /** What main asks a thread to do. */
@@ -200,6 +213,9 @@ struct source *poller_source_new(struct poller *poller, const struct config *con
 struct source *poller_source_renew(const struct source *old, const struct plugin *plugin,
 				   struct err *err);
 
+/** Do both ask in the same way: with the same code, options, secrets and timeout? [main] [own] */
+bool poller_source_asks_alike(const struct source *source, const struct source *old);
+
 /** Would old do exactly what source does? [main] */
 bool poller_source_is_same(const struct source *source, const struct source *old);
 
@@ -224,15 +240,36 @@ int poller_round_open(struct poll_thread *thread, struct source *source, struct 
 void poller_round_close(struct poll_thread *thread, struct source *source);
 
 /** First starts, spread; or in the place of old (NULL: none), whose equal targets keep their
- * times. */
+ * times. But a target that fails is tried at once (thousands within a second) if it is asked in
+ * another way now, or is at another place. */
 void poller_round_start(struct source *source, const struct source *old, int64_t now_ns);
 
-/** No new polls; polls of targets that successor does not have are given up, and servers that it
- * does not cover hear no more of this source. Once more for each later successor. */
+/** No new polls; polls of targets that successor does not have, or tries at once, are given up, and
+ * servers that it does not cover hear no more of this source. Once more for each later successor.
+ */
 void poller_round_retire(struct source *source, const struct source *successor);
 
 /** Start what is due, fail what is overdue, let the collector work. Returns when to come again. */
 int64_t poller_round_visit(struct poll_thread *thread, struct source *source, int64_t now_ns);
+
+/*** poller_log.c: targets that fail, and answer again [own] ***/
+
+/** May one more line be written now? If not, it is counted. */
+bool poller_log_take(struct poller_lines *lines, int64_t now_ns);
+
+/** How many lines were left out, each time it is due to be told; else 0. */
+size_t poller_log_others(struct poller_lines *lines, int64_t now_ns);
+
+/** A line when a target begins to be polled less often, and when it is back; text: what is wrong.
+ */
+void poller_log_change(struct source *source, struct target *target, unsigned before,
+		       const char *text);
+
+/** Tell of those that were left out, if it is due. Returns when to come again. */
+int64_t poller_log_visit(struct source *source, int64_t now_ns);
+
+/** Tell of them now: there will be no more visits. */
+void poller_log_end(struct source *source);
 
 /*** poller_callbacks.c: what a collector reports [own] ***/
 

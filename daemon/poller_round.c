@@ -74,6 +74,7 @@ int poller_round_open(struct poll_thread *thread, struct source *source, struct 
 		source->fd = source->table.fd(source->self);
 	leave(thread, source, entered_ns);
 	text[sizeof text - 1] = '\0'; /* a plugin wrote it */
+	text[strcspn(text, "\n")] = '\0';
 	if (rc < 0)
 		return err_set(err, rc, "source %s: plugin %s: %s", source->name, source->plugin,
 			       text[0] != '\0' ? text : err_words(rc));
@@ -95,6 +96,8 @@ void poller_round_close(struct poll_thread *thread, struct source *source)
 			table->close(source->self);
 		leave(thread, source, entered_ns);
 	}
+	if (!poller_is_abandoned(source->poller))
+		poller_log_end(source);
 	/* A retired source shares its figures: what it gave up is no longer under way. */
 	pthread_mutex_lock(&source->poller->lock);
 	source->figures->now.in_flight -= source->n_under_way;
@@ -119,20 +122,45 @@ static void inherit(struct target *target, const struct target *old)
 		target->due_ns = old->target.deadline_ns;
 }
 
+/** Whom old could not poll, but source perhaps can: it asks otherwise, or elsewhere. */
+static bool may_work_now(const struct source *source, const struct source *old,
+			 const struct target *target, const struct target *before)
+{
+	return before != NULL && before->failures > 0 &&
+	       (!poller_source_asks_alike(source, old) || !are_equal(target, before));
+}
+
+/** Once more than its place in the grid says, and soon, but not close to the next round. */
+static void hurry(struct target *target, int64_t interval_ns, int64_t now_ns)
+{
+	const int64_t soon_ns = interval_ns < POLLER_SOON_NS ? interval_ns : POLLER_SOON_NS;
+
+	target->failures = 1; /* as far as anybody knows, but its pauses are short again */
+	target->due_ns = now_ns + poller_schedule_phase(target->seed, soon_ns);
+	if (target->slot_ns - target->due_ns >= interval_ns / 2)
+		target->slot_ns -= interval_ns;
+}
+
 void poller_round_start(struct source *source, const struct source *old, int64_t now_ns)
 {
-	const bool keeps_times = old != NULL && old->interval_ns == source->interval_ns;
+	const int64_t interval_ns = source->interval_ns;
 
 	for (size_t i = 0; i < source->n_targets; i++) {
 		struct target *const target = source->target[i];
 		const struct target *before = NULL;
+		bool is_soon;
 
-		if (keeps_times)
+		if (old != NULL)
 			before = poller_source_target(old, target->name, target->target.is_shared);
+		is_soon = may_work_now(source, old, target, before);
+		target->is_told = before != NULL && before->is_told;
+		source->n_told += target->is_told;
 		target->base_ns = now_ns;
-		target->slot_ns = now_ns + poller_schedule_phase(target->seed, source->interval_ns);
+		target->slot_ns = now_ns + poller_schedule_phase(target->seed, interval_ns);
 		target->due_ns = target->slot_ns;
-		if (are_equal(target, before))
+		if (is_soon)
+			hurry(target, interval_ns, now_ns);
+		else if (are_equal(target, before) && old->interval_ns == interval_ns)
 			inherit(target, before);
 		poller_schedule_push(&source->heap, target);
 	}
@@ -166,10 +194,11 @@ void poller_round_retire(struct source *source, const struct source *successor)
 	uncover(source, successor);
 	for (size_t i = 0; i < source->n_targets; i++) {
 		struct target *const target = source->target[i];
+		const struct target *next =
+			poller_source_target(successor, target->name, target->target.is_shared);
 
 		if (target->is_under_way &&
-		    !are_equal(target, poller_source_target(successor, target->name,
-							    target->target.is_shared)))
+		    (!are_equal(target, next) || may_work_now(successor, source, next, target)))
 			give_up(source, target);
 		target->due_ns = INT64_MAX;
 		poller_schedule_place(&source->heap, target);
@@ -267,7 +296,7 @@ int64_t poller_round_visit(struct poll_thread *thread, struct source *source, in
 {
 	uint64_t skipped = 0;
 	const size_t n = gather(source, now_ns, &skipped);
-	int64_t wake_ns, due_ns;
+	int64_t wake_ns, due_ns, tell_ns;
 
 	if (n > 0 || skipped > 0) {
 		pthread_mutex_lock(&source->poller->lock);
@@ -283,5 +312,8 @@ int64_t poller_round_visit(struct poll_thread *thread, struct source *source, in
 	if (source->rest_until_ns > now_ns && source->rest_until_ns < wake_ns)
 		wake_ns = source->rest_until_ns;
 	due_ns = first_ns(source);
-	return due_ns < wake_ns ? due_ns : wake_ns;
+	if (due_ns < wake_ns)
+		wake_ns = due_ns;
+	tell_ns = poller_log_visit(source, now_ns);
+	return tell_ns < wake_ns ? tell_ns : wake_ns;
 }

@@ -344,11 +344,16 @@ static bool are_same_tables(const struct cr_collector *a, const struct cr_collec
 	       a->collect == b->collect && a->forget == b->forget && a->check == b->check;
 }
 
+bool poller_source_asks_alike(const struct source *source, const struct source *old)
+{
+	return are_same_tables(&source->table, &old->table) &&
+	       strcmp(source->packed, old->packed) == 0 && source->files == old->files &&
+	       source->timeout_ns == old->timeout_ns;
+}
+
 bool poller_source_is_same(const struct source *source, const struct source *old)
 {
-	if (!are_same_tables(&source->table, &old->table) ||
-	    strcmp(source->packed, old->packed) != 0 || source->files != old->files ||
-	    source->interval_ns != old->interval_ns || source->timeout_ns != old->timeout_ns ||
+	if (!poller_source_asks_alike(source, old) || source->interval_ns != old->interval_ns ||
 	    source->n_servers != old->n_servers || source->n_targets != old->n_targets)
 		return false;
 	for (size_t i = 0; i < source->n_servers; i++)

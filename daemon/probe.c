@@ -152,7 +152,7 @@ static int find_request(struct attempt *attempt)
 
 /*** Answers ***/
 
-/* Read one answer into the sample. body: NUL-terminated; copied where that is needed. */
+/* Read one answer into the sample. */
 static void extract(struct attempt *attempt, size_t request, const struct source_answer *answer)
 {
 	const struct source_request *asked;
@@ -163,6 +163,11 @@ static void extract(struct attempt *attempt, size_t request, const struct source
 	asked = &attempt->language->request[request];
 	if (asked->n_oids == 0) {
 		(void)source_extract(attempt->sample, request, answer);
+		return;
+	}
+	if (answer->len > 0 && memchr(answer->bytes, '\0', answer->len) != NULL) {
+		source_fail(attempt->sample, request, CR_REPLY,
+			    "it holds a NUL byte, which no recorded walk does");
 		return;
 	}
 	copy = strndup(answer->bytes, answer->len);
@@ -258,7 +263,7 @@ static void read_answers(struct attempt *attempt, const struct probe_poll *poll)
 	for (size_t i = 0; i < poll->n_answers; i++) {
 		const struct probe_answer *answer = &poll->answer[i];
 		const struct source_answer read = { .bytes = answer->body,
-						    .len = strlen(answer->body),
+						    .len = answer->len,
 						    .status = answer->status,
 						    .content_type = answer->type,
 						    .location = answer->location,
@@ -303,6 +308,27 @@ static int ask(struct attempt *attempt, const char *path)
 
 /*** All of it ***/
 
+/* What goes with every question to an SNMP agent, but for the secret. */
+static void print_about(const struct attempt *attempt)
+{
+	static const char *const keys[] = { "community_suffix", "context" };
+	const struct probe_target *target = &attempt->target;
+	const struct cr_target filled = { .name = target->name,
+					  .var = target->vars,
+					  .n_vars = target->n_vars };
+
+	for (size_t i = 0; attempt->language != NULL && i < 2; i++) {
+		const char *text =
+			i == 0 ? attempt->language->community_suffix : attempt->language->context;
+		char *sent;
+
+		if (text[0] != '\0' && source_fill(text, &filled, SOURCE_ESCAPE_NONE, &sent) == 0) {
+			(void)printf(", %s \"%s\"", keys[i], sent);
+			free(sent);
+		}
+	}
+}
+
 static void print_title(const struct attempt *attempt)
 {
 	const struct probe_options *options = attempt->options;
@@ -312,6 +338,7 @@ static void print_title(const struct attempt *attempt)
 		(void)printf("%s instead of %s", options->replay, attempt->target.endpoint);
 	else
 		(void)printf("%s", attempt->target.endpoint);
+	print_about(attempt);
 	if (attempt->target.is_shared)
 		(void)printf(", which answers for %zu server%s", attempt->source->n_servers,
 			     text_s(attempt->source->n_servers));

@@ -27,7 +27,7 @@
 #define METRICS_MAX 128
 #define GRACE_NS    (1 * CLOCK_S)  /* past the poll's deadline */
 #define OPENING_NS  (10 * CLOCK_S) /* to load and open it */
-#define BYTES_MAX   (80u << 20)    /* of all records */
+#define BYTES_MAX   (160u << 20)   /* of all records: an answer may come with each byte escaped */
 
 enum record_kind {
 	RECORD_LOG = 1,
@@ -266,6 +266,7 @@ static void run_child(struct child *child, const char *path, const struct config
 	}
 	rc = plugin->collector.open != NULL ? plugin->collector.open(&in, &self) : 0;
 	text[sizeof text - 1] = '\0';
+	text[strcspn(text, "\n")] = '\0';
 	if (rc < 0) {
 		child_end(child, PROBE_NOT_ENDED, text[0] != '\0' ? text : err_words(rc));
 		return;
@@ -306,6 +307,21 @@ static char *take_line(char **at, const char *word)
 	return line + len;
 }
 
+/* In place: "\\0" is a NUL, and "\\\\" a "\\". Returns the length. */
+static size_t unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at != '\0'; at++) {
+		const bool is_escaped = at[0] == '\\' && at[1] != '\0';
+
+		at += is_escaped;
+		*to++ = (char)(is_escaped && *at == '0' ? '\0' : *at);
+	}
+	*to = '\0';
+	return (size_t)(to - text);
+}
+
 /* text: taken. */
 static void add_answer(struct probe_poll *poll, char *text)
 {
@@ -327,8 +343,10 @@ static void add_answer(struct probe_poll *poll, char *text)
 	answer.type = take_line(&at, "type ");
 	answer.location = take_line(&at, "location ");
 	answer.url = take_line(&at, "url ");
+	line = take_line(&at, "escaped");
 	(void)take_line(&at, "");
 	answer.body = at;
+	answer.len = line != NULL ? unescape(at) : strlen(at);
 	poll->answer[poll->n_answers++] = answer;
 }
 

@@ -23,9 +23,11 @@ struct probe_target {
 /** An answer to one request, as it came. */
 struct probe_answer {
 	size_t request;
-	long status;                        /* 0: not over HTTP */
-	char *text;                         /* what the four point into */
-	char *type, *location, *url, *body; /* NUL-terminated; "" where there is none */
+	long status;                 /* 0: not over HTTP */
+	char *text;                  /* what the others point into */
+	char *type, *location, *url; /* NUL-terminated; NULL: there is none */
+	char *body;                  /* len bytes and a NUL */
+	size_t len;
 };
 
 /** A value as the collector put it. */

@@ -49,6 +49,7 @@ static void show_value(char *buf, size_t len, const char *metric, double value)
 {
 	char people[32];
 
+	value += 0.0; /* -0 is 0 */
 	if (isnan(value))
 		(void)text_copy(buf, len, "-");
 	else if (text_ends_in(metric, "_bytes"))
@@ -112,7 +113,18 @@ static void note_times(const double *value, size_t n, int64_t *taken_ns)
 		taken_ns[i] = isnan(value[i]) ? 0 : 1;
 }
 
-static void print_derived(const struct probe_page *page, struct figures *figures)
+/* heap_max of the row's server; 0: it has none. */
+static double heap_max_of(const struct probe_page *page, const char *row)
+{
+	const char *name = row[0] != '\0' ? row : page->target->name;
+
+	for (size_t i = 0; i < page->config->n_servers; i++)
+		if (strcmp(page->config->servers[i].name, name) == 0)
+			return (double)page->config->servers[i].heap_max;
+	return 0;
+}
+
+static void print_derived(const struct probe_page *page, const char *row, struct figures *figures)
 {
 	int64_t taken_ns[HEAP_COUNT], threads_ns[THREADS_COUNT];
 	const char *how[HEAP_COUNT], *threads_how[THREADS_COUNT];
@@ -120,7 +132,7 @@ static void print_derived(const struct probe_page *page, struct figures *figures
 
 	note_times(figures->heap, HEAP_COUNT, taken_ns);
 	note_times(figures->threads, THREADS_COUNT, threads_ns);
-	faults = derive(figures->heap, taken_ns, how);
+	faults = derive(figures->heap, taken_ns, heap_max_of(page, row), how);
 	derive_threads(figures->threads, threads_ns, threads_how);
 	for (size_t i = 0; i < HEAP_COUNT; i++)
 		print_how(page, derive_names[i], figures->heap[i], how[i]);
@@ -181,7 +193,7 @@ static void print_row(const struct probe_page *page, const struct source_row *ro
 		print_field(page, language->metric[k], row->value[k],
 			    source_state_word(row->state[k]));
 	}
-	print_derived(page, &figures);
+	print_derived(page, row->name, &figures);
 }
 
 static bool has_row(const struct source_sample *sample, const char *server)

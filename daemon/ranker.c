@@ -2,10 +2,8 @@
 #include "ranker.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,158 +18,6 @@
 #include "text.h"
 
 #define RANKER_ENDING_MS 500 /* from the end of its socket to the end of its process */
-
-extern char **environ;
-
-const char *ranker_phase_words(uint32_t phase)
-{
-	switch ((enum wire_phase)phase) {
-	case WIRE_LOADING:
-		return "while it was loaded (a constructor?)";
-	case WIRE_OPENING:
-		return "in open()";
-	case WIRE_CHECKING:
-		return "in check()";
-	case WIRE_RANKING:
-		return "in rank()";
-	case WIRE_ROUTING:
-		return "in route()";
-	case WIRE_PREPARING:
-		return "in prepare()";
-	case WIRE_RELEASING:
-		return "in release()";
-	case WIRE_SAVING:
-		return "in save()";
-	case WIRE_CLOSING:
-		return "in close()";
-	case WIRE_WAITING:
-		break;
-	}
-	return "between calls";
-}
-
-/*** Starting ***/
-
-static int ranker_area_fd(void)
-{
-	int fd = memfd_create("callrouter-ranker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0)
-		return -errno;
-	/* sealed: a child cannot make it shorter under our feet */
-	if (ftruncate(fd, sizeof(struct wire_area)) < 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
-		const int failed = -errno;
-
-		close(fd);
-		return failed;
-	}
-	return fd;
-}
-
-/* The child's descriptors must not be overwritten by the dup2 of each other. */
-static int ranker_lift(int fd)
-{
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, WIRE_AREA_FD + 1);
-
-	close(fd);
-	return high;
-}
-
-/* All but the standard streams and the channels: libcurl does not mark the descriptors that wake
- * its multi handles as closed on exec, nor does who started us mark his. glibc takes no offence at
- * those that are closed already. */
-static void ranker_close_others(posix_spawn_file_actions_t *actions)
-{
-	for (int fd = STDERR_FILENO + 1; fd < WIRE_SOCKET_FD; fd++)
-		posix_spawn_file_actions_addclose(actions, fd);
-	posix_spawn_file_actions_addclosefrom_np(actions, WIRE_AREA_FD + 1);
-}
-
-static int ranker_spawn(const struct ranker_load *load, int sock, int area, pid_t *pid)
-{
-	char *argv[WIRE_ARGS + 1] = { 0 };
-	char name[] = "callrouterd", mark[] = WIRE_ARGUMENT;
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	int failed;
-
-	/* posix_spawn's argv is not const, for history's sake; nothing writes there */
-	argv[0] = name;
-	argv[WIRE_ARG_MARK] = mark;
-	argv[WIRE_ARG_PATH] = (char *)(uintptr_t)load->path;
-	argv[WIRE_ARG_PLUGIN] = (char *)(uintptr_t)(load->plugin != NULL ? load->plugin : "");
-	argv[WIRE_ARG_SERVICE] = (char *)(uintptr_t)(load->service != NULL ? load->service : "");
-	argv[WIRE_ARG_OPTIONS] = (char *)(uintptr_t)(load->options != NULL ? load->options : "");
-	argv[WIRE_ARG_RUN_DIR] = (char *)(uintptr_t)(load->run_dir != NULL ? load->run_dir : "");
-	sigemptyset(&none);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, sock, WIRE_SOCKET_FD);
-	posix_spawn_file_actions_adddup2(&actions, area, WIRE_AREA_FD);
-	ranker_close_others(&actions);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	/* a process group of its own: what the plugin forks is ended with it */
-	posix_spawnattr_setpgroup(&attr, 0);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-	failed = posix_spawn(pid, "/proc/self/exe", &actions, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	return -failed;
-}
-
-static int ranker_map(struct ranker *ranker, int area, const struct ranker_load *load)
-{
-	void *map = mmap(NULL, sizeof *ranker->area, PROT_READ | PROT_WRITE, MAP_SHARED, area, 0);
-
-	if (map == MAP_FAILED)
-		return -errno;
-	ranker->area = map;
-	if (load->saved != NULL && load->saved_len <= RANKER_SAVED_MAX) {
-		memcpy(ranker->area->saved, load->saved, load->saved_len);
-		ranker->area->saved_len = (uint32_t)load->saved_len;
-	}
-	return 0;
-}
-
-/* A process and its two channels; fills pid, sock and area. */
-int ranker_launch(struct ranker *ranker, const struct ranker_load *load)
-{
-	int pair[2], area, theirs, failed;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	area = ranker_area_fd();
-	if (area < 0) {
-		close(pair[0]);
-		close(pair[1]);
-		return area;
-	}
-	theirs = ranker_lift(pair[1]);
-	area = ranker_lift(area);
-	failed = theirs < 0 || area < 0 ? -EMFILE : ranker_map(ranker, area, load);
-	if (failed == 0)
-		failed = ranker_spawn(load, theirs, area, &ranker->pid);
-	if (theirs >= 0)
-		close(theirs);
-	if (area >= 0)
-		close(area);
-	ranker->sock = pair[0];
-	return failed;
-}
-
-void ranker_bury(struct ranker *ranker, int *status)
-{
-	*status = 0;
-	if (ranker->pid <= 0)
-		return;
-	kill(-ranker->pid, SIGKILL);
-	kill(ranker->pid, SIGKILL); /* it may have left its group */
-	while (waitpid(ranker->pid, status, 0) < 0 && errno == EINTR)
-		;
-	ranker->pid = 0;
-}
 
 /*** Events ***/
 
@@ -216,10 +62,7 @@ static void ranker_broke(struct ranker *ranker)
 	event_del(ranker->readable);
 	event_del(ranker->timer);
 	ranker_bury(ranker, &status);
-	err_set(&err, -EPROTO,
-		"%s broke its process's connection to callrouterd %s: it was ended; it must not "
-		"use descriptors that it did not open",
-		ranker->plugin, ranker_phase_words(phase));
+	(void)ranker_blame(&err, ranker->plugin, phase);
 	ranker->op = 0;
 	ranker_report(ranker, RANKER_DEAD, &err);
 }
@@ -228,6 +71,7 @@ static void ranker_broke(struct ranker *ranker)
 static void ranker_died(struct ranker *ranker, bool is_killed)
 {
 	const uint32_t phase = ranker->area->phase;
+	const bool is_still = is_killed && ranker_is_still(ranker);
 	struct err err = { 0 };
 	int status;
 
@@ -236,7 +80,7 @@ static void ranker_died(struct ranker *ranker, bool is_killed)
 	ranker_bury(ranker, &status);
 	/* it had ended before, and what it forked kept its socket open */
 	is_killed = is_killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-	if (is_killed && phase == WIRE_WAITING)
+	if (is_killed && (phase == WIRE_WAITING || is_still))
 		err_set(&err, -ETIME,
 			"%s: its process did not run for 2 s (stopped, or no processor)",
 			ranker->plugin);
@@ -279,6 +123,7 @@ static void ranker_send(struct ranker *ranker, uint32_t op, uint32_t instance)
 
 	ranker->op = op;
 	ranker->is_late = false;
+	ranker->ran_ns = ranker_ran_ns(ranker);
 	ranker_arm(ranker, op == WIRE_RANK ? RANKER_DEADLINE_NS : RANKER_TRIAL_NS);
 	/* a failure shows as the end of the socket, in the loop */
 	(void)send(ranker->sock, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -332,7 +177,7 @@ static void ranker_fail(struct ranker *ranker, const struct wire_message *messag
 	struct err err = { 0 };
 	int status;
 
-	err_set(&err, message->result, "%.*s", (int)sizeof message->text, message->text);
+	(void)ranker_quote(&err, ranker->plugin, message);
 	event_del(ranker->readable);
 	event_del(ranker->timer);
 	ranker_bury(ranker, &status);

@@ -16,7 +16,6 @@
 #define RANKER_SAVED_MAX   (64u << 10)
 #define RANKER_DEADLINE_NS (500 * INT64_C(1000000))  /* of one rank() */
 #define RANKER_LOOPING_NS  (2000 * INT64_C(1000000)) /* then it is taken for looping, and killed */
-#define RANKER_CHECK_NS    (5000 * INT64_C(1000000)) /* of check() of many targets */
 #define RANKER_TRIAL_NS    (2000 * INT64_C(1000000)) /* of a whole trial */
 
 /** What a plugin file says of itself, learnt in a child process. */
@@ -46,15 +45,16 @@ struct ranker_load {
 
 /**
  * Load it and call open() in a child, outside the event loop; is_trial: for a router also rank()
- * and route() on made-up views. Waits at most 2 s for each. Returns 0 or < 0 with a sentence.
- * [main]
+ * and route() on made-up views. Waits at most 2 s for each. Returns 0 or < 0 with a sentence;
+ * *lines (NULL: nobody wants them) is what a collector's open() wrote, a line for each wrong
+ * option, to be freed, or NULL. [main]
  */
-int ranker_check(const struct ranker_load *load, bool is_trial, struct err *err);
+int ranker_check(const struct ranker_load *load, bool is_trial, char **lines, struct err *err);
 
 /**
  * Load a collector in a child, open it and have its check() judge targets; all are good if it has
- * none. Waits at most 5 s for each 16384 of them (or 8 MiB). Returns 0 (targets->bad has been told
- * of the bad ones, in their order), or < 0 with a sentence: nobody can tell. [main]
+ * none. Waits as long as the list says. Returns 0 (targets->bad has been told of the bad ones, in
+ * their order), or < 0 with a sentence: nobody can tell. [main]
  */
 int ranker_check_targets(const struct ranker_load *load, const struct target_list *targets,
 			 struct err *err);

@@ -28,7 +28,7 @@ static int try_open(const struct collector_trial *trial, const union cr_value *v
 		    struct err *err)
 {
 	const struct cr_collector *collector = &trial->plugin->collector;
-	char text[200] = "";
+	char text[sizeof trial->area->refused] = "";
 	const struct cr_open in = { .host = trial->host,
 				    .option = values,
 				    .source = trial->source,
@@ -40,10 +40,12 @@ static int try_open(const struct collector_trial *trial, const union cr_value *v
 	if (collector->open != NULL)
 		failed = collector->open(&in, self);
 	text[sizeof text - 1] = '\0';
-	if (failed < 0)
-		return err_set(err, failed, "open() failed: %s",
-			       text[0] != '\0' ? text : err_words(failed));
-	return 0;
+	if (failed >= 0)
+		return 0;
+	(void)text_copy(trial->area->refused, sizeof trial->area->refused, text);
+	text[strcspn(text, "\n")] = '\0';
+	return err_set(err, failed, "open() failed: %s",
+		       text[0] != '\0' ? text : err_words(failed));
 }
 
 /* What is in the area now: verdicts come into it. */

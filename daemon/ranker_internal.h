@@ -19,6 +19,7 @@ struct ranker {
 	uint32_t op;      /* under way; 0: none */
 	uint32_t next_op; /* asked for before the child said hello */
 	uint32_t next_instance;
+	int64_t ran_ns; /* how long it had run when it was asked */
 	bool has_said_hello, is_late;
 	struct ranker_answer answer;
 	uint16_t *order; /* private copies of what the child wrote */
@@ -27,9 +28,26 @@ struct ranker {
 	size_t saved_len;
 };
 
-/** Make the process and its channels: fills pid, sock and area. Returns 0 or negative errno;
- * ranker_bury() and the closing of what is filled are due either way. [main] */
+/*** ranker_life.c ***/
+
+/** Make the process and its channels: fills pid, sock and area; does not wait until it runs.
+ * Returns 0 or negative errno; ranker_bury() and the closing of what is filled are due either way.
+ * If there is no program to run it says hello with that error, and no text. [main] */
 int ranker_launch(struct ranker *ranker, const struct ranker_load *load);
+
+/** How long its process has run so far; 0: nobody knows. [main] */
+int64_t ranker_ran_ns(const struct ranker *ranker);
+
+/** Is it stopped, or has it not run at all since ran_ns was taken? Then it is not the plugin that
+ * takes its time. [main] */
+bool ranker_is_still(const struct ranker *ranker);
+
+/** What a plugin is told that wrote into its process's connection, or closed it. name: the
+ * plugin's. Returns err->code. [any] */
+int ranker_blame(struct err *err, const char *name, uint32_t phase);
+
+/** The sentence of a message that says no. name: the plugin's. Returns err->code. [any] */
+int ranker_quote(struct err *err, const char *name, const struct wire_message *message);
 
 /** Kill it and wait for its end; *status as of waitpid(), 0 without a process. [main] */
 void ranker_bury(struct ranker *ranker, int *status);

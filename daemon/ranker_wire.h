@@ -71,6 +71,7 @@ struct wire_area {
 	double column[(size_t)CR_COLUMNS_MAX * (CR_NONE + 1u)];
 	char saved[RANKER_SAVED_MAX];
 	char facts[256 << 10]; /* JSON */
+	char refused[4096];    /* what a collector's open() says, a line for each wrong option */
 	union {                /* of a router, of a collector */
 		_Alignas(4096) char image[IMAGE_BYTES_MAX];
 		struct wire_targets targets;

@@ -1,4 +1,4 @@
-/* servers.c - servers found by name in a sorted index, their samples in arrays that grow with the
+/* servers.c - servers found by name in a hash table, their samples in arrays that grow with the
  * metrics in use. */
 #include "servers_internal.h"
 
@@ -10,41 +10,44 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <callrouter/order.h>
+
 #include "clock.h"
 #include "text.h"
 
 #define METRIC_NAME_MAX 63
 #define WEIGHT_MAX      100
 
-static int compare_names(const void *a, const void *b)
+/** Where the server of this name is in a table of n places, or would be. */
+static struct server **place_of(struct server **by_name, size_t n, const char *name)
 {
-	const struct server *const *left = a, *const *right = b;
+	size_t i = (size_t)cr_hash64(name, strlen(name)) & (n - 1);
 
-	return strcmp((*left)->name, (*right)->name);
+	while (by_name[i] != NULL && strcmp(by_name[i]->name, name) != 0)
+		i = (i + 1) & (n - 1);
+	return by_name + i;
 }
 
-static int compare_key(const void *key, const void *entry)
+static size_t places_for(size_t n)
 {
-	const struct server *const *server = entry;
+	size_t places = 2;
 
-	return strcmp(key, (*server)->name);
+	while (places < 2 * n)
+		places *= 2;
+	return places;
 }
 
 struct server *servers_find(const struct servers *servers, const char *name)
 {
-	struct server **found;
-
-	if (servers->n == 0)
-		return NULL;
-	found = bsearch(name, servers->by_name, servers->n, sizeof(struct server *), compare_key);
-	return found == NULL ? NULL : *found;
+	return servers->n == 0 ? NULL : *place_of(servers->by_name, servers->n_by_name, name);
 }
 
 static void server_free(struct server *server)
 {
 	if (server == NULL)
 		return;
-	free(server->sample);
+	free(server->sample.at);
+	free(server->backup.at);
 	free(server->reject);
 	free(server->failing);
 	free(server);
@@ -105,6 +108,7 @@ void servers_free(struct servers *servers)
 	free(servers->server);
 	free(servers->by_name);
 	free(servers->changed);
+	free(servers->backup);
 	for (size_t i = 0; i < servers->n_metrics; i++)
 		free(servers->metric[i]);
 	servers_operator_free(servers->wishes);
@@ -156,26 +160,41 @@ static int64_t longest_turn(const struct config *config)
 	return turn_ns;
 }
 
+/** The lists of a configuration that is being taken over. */
+struct lists {
+	struct server **server, **by_name;
+	uint64_t *changed;
+	char (*backup)[64];
+	size_t n_backups;
+};
+
 /** Put the new lists in place and free the servers that are no longer in them. */
-static void take_over(struct servers *servers, const struct config *config, struct server **next,
-		      struct server **by_name, uint64_t *changed)
+static void take_over(struct servers *servers, const struct config *config,
+		      const struct lists *lists)
 {
 	struct server **const old = servers->server, **const old_by_name = servers->by_name;
+	struct server **const next = lists->server;
 	const size_t n_old = servers->n;
 
 	pthread_mutex_lock(&servers->lock);
 	free(servers->changed);
-	servers->changed = changed;
+	free(servers->backup);
+	servers->changed = lists->changed;
+	servers->backup = lists->backup;
+	servers->n_backups = lists->n_backups;
 	servers->server = next;
-	servers->by_name = by_name;
+	servers->by_name = lists->by_name;
 	servers->n = config->n_servers;
+	servers->n_by_name = places_for(servers->n);
 	servers->turn_ns = longest_turn(config);
 	for (size_t i = 0; i < servers->n; i++) {
 		next[i]->weight = config->servers[i].weight;
+		servers_take_rules(next[i], &config->servers[i]);
 		next[i]->wish = servers_operator_get(servers->wishes, next[i]->name);
 		if (next[i]->is_skipped)
 			suspect(servers, next[i]);
 		next[i]->index = i;
+		*place_of(lists->by_name, servers->n_by_name, next[i]->name) = next[i];
 		servers_note_change(servers, next[i]);
 	}
 	servers_keep_failing(next, servers->n, config);
@@ -188,30 +207,42 @@ static void take_over(struct servers *servers, const struct config *config, stru
 	free(old_by_name);
 }
 
+static void lists_free(struct lists *lists)
+{
+	free(lists->server);
+	free(lists->by_name);
+	free(lists->changed);
+	free(lists->backup);
+}
+
 int servers_configure(struct servers *servers, const struct config *config, struct err *err)
 {
 	const size_t n = config->n_servers;
-	struct server **next = calloc(n + 1, sizeof(struct server *));
-	struct server **by_name = calloc(n + 1, sizeof(struct server *));
-	uint64_t *changed = calloc(n + 1, sizeof *changed);
 	bool *is_kept = calloc(n + 1, sizeof *is_kept);
+	struct lists next = {
+		.server = calloc(n + 1, sizeof(struct server *)),
+		.by_name = calloc(places_for(n), sizeof(struct server *)),
+		.changed = calloc(n + 1, sizeof *next.changed),
+		.backup = calloc(config->n_sources + 1, sizeof *next.backup),
+	};
 
-	if (next == NULL || by_name == NULL || changed == NULL || is_kept == NULL ||
-	    !gather(servers, config, next, is_kept))
+	if (next.server == NULL || next.by_name == NULL || next.changed == NULL ||
+	    next.backup == NULL || is_kept == NULL ||
+	    !gather(servers, config, next.server, is_kept))
 		goto no_memory;
-	memcpy(by_name, next, n * sizeof(struct server *));
-	qsort(by_name, n, sizeof(struct server *), compare_names);
-	take_over(servers, config, next, by_name, changed);
+	for (size_t i = 0; i < config->n_sources; i++)
+		if (config->sources[i].is_backup)
+			(void)text_copy(next.backup[next.n_backups++], sizeof *next.backup,
+					config->sources[i].name);
+	take_over(servers, config, &next);
 	free(is_kept);
 	return 0;
 
 no_memory:
-	for (size_t i = 0; next != NULL && is_kept != NULL && i < n; i++)
+	for (size_t i = 0; next.server != NULL && is_kept != NULL && i < n; i++)
 		if (!is_kept[i])
-			server_free(next[i]);
-	free(next);
-	free(by_name);
-	free(changed);
+			server_free(next.server[i]);
+	lists_free(&next);
 	free(is_kept);
 	return err_set(err, -ENOMEM, "out of memory for %zu servers", n);
 }
@@ -312,11 +343,14 @@ int servers_metric(struct servers *servers, const char *name)
 	return index;
 }
 
-/** A poll was good: does that clear the server of being skipped? Under the lock. */
+/**
+ * A poll was good: does that clear the server of being skipped? Not while polls of another source
+ * fail: it may be the one that knows. Under the lock.
+ */
 static bool clear(struct server *server)
 {
 	server->good_ns = clock_now_ns();
-	if (!server->is_suspected || server->good_ns < server->trust_ns)
+	if (!server->is_suspected || server->good_ns < server->trust_ns || server->n_failing > 0)
 		return false;
 	server->is_skipped = server->is_suspected = false;
 	server->skip_text[0] = '\0';

@@ -29,6 +29,7 @@ enum servers_reject {
 	SERVERS_TOO_LARGE,
 	SERVERS_ABOVE_ONE,
 	SERVERS_MANY,
+	SERVERS_TWICE,
 	SERVERS_OTHER, /* a word of the collector's own */
 	SERVERS_REJECTS
 };
@@ -63,9 +64,10 @@ struct servers *servers_new(const char *state_dir);
 void servers_free(struct servers *servers);
 
 /**
- * Take over the servers of a configuration; those that stay keep all that is known of them, a new
- * address or role starts afresh. On a reload poller_apply() comes first: it can fail, and after it
- * no value of an old address arrives. Returns 0, or -ENOMEM with nothing changed. [main]
+ * Take over the servers of a configuration; those that stay keep all that is known of them (but the
+ * maximum of the heap, where heap_max is another one), a new address or role starts afresh. On a
+ * reload poller_apply() comes first: it can fail, and after it no value of an old address arrives.
+ * Returns 0, or -ENOMEM with nothing changed. [main]
  */
 int servers_configure(struct servers *servers, const struct config *config, struct err *err);
 
@@ -113,7 +115,7 @@ void servers_polled(struct servers *servers, const char *source, const char *ser
 /**
  * A collector found an administration server there: it gets no calls, and is polled no more. After
  * a reload it is polled again, and stays skipped until a poll ends well without a skip, once every
- * source has had the time for one; or until its address changes. [any]
+ * source has had the time for one and none fails; or until its address changes. [any]
  */
 void servers_skip(struct servers *servers, const char *server, const char *text);
 
@@ -133,6 +135,7 @@ int servers_weight(struct servers *servers, const char *server, uint32_t weight,
 struct servers_brief {
 	const char *name, *address;
 	bool is_drained, is_skipped;
+	bool max_is_assumed;     /* the maximum of its heap is the configuration's */
 	uint32_t weight;         /* the operator's if set, else the configuration's */
 	size_t n;                /* of value and taken_ns: as many metrics as there are */
 	const double *value;     /* as in struct servers_entry */

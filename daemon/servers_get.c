@@ -27,17 +27,57 @@ const char *servers_metric_name(struct servers *servers, size_t metric)
 	return name;
 }
 
-static void copy_samples(const struct server *server, double *value, int64_t *taken_ns, size_t n)
+/** All figures that follow from others; how: NULL, or as derive() has it, for each. */
+static unsigned derive_all(size_t threads_at, double heap_max, double *value, int64_t *taken_ns,
+			   const char **how)
 {
-	for (size_t i = 0; i < n; i++) {
-		const bool is_known = i < server->n_samples;
+	if (threads_at > 0)
+		derive_threads(value + threads_at, taken_ns + threads_at,
+			       how != NULL ? how + threads_at : NULL);
+	return derive(value, taken_ns, heap_max, how);
+}
 
-		value[i] = is_known ? server->sample[i].value : NAN;
-		taken_ns[i] = is_known ? server->sample[i].taken_ns : 0;
+/** Backups stand in where the others' value, or what follows from theirs, is unknown or too old.
+ * value and taken_ns: as many as there are metrics at least. */
+static void take_backups(const struct servers *servers, const struct server *server, double *value,
+			 int64_t *taken_ns)
+{
+	const struct samples *backup = &server->backup;
+	double known[SERVERS_METRICS_MAX];
+	int64_t known_ns[SERVERS_METRICS_MAX];
+
+	memcpy(known, value, servers->n_metrics * sizeof *known);
+	memcpy(known_ns, taken_ns, servers->n_metrics * sizeof *known_ns);
+	(void)derive_all(servers->threads_at, 0, known, known_ns, NULL);
+	for (size_t i = 0; i < backup->n; i++) {
+		const struct sample *sample = &backup->at[i];
+
+		if (sample->taken_ns == 0 ||
+		    (!isnan(known[i]) && sample->taken_ns - known_ns[i] <= server->hold_ns))
+			continue;
+		value[i] = sample->value;
+		taken_ns[i] = sample->taken_ns;
 	}
 }
 
-static void copy_server(const struct server *server, struct servers_entry *out)
+/** n: of value and taken_ns, as many as there are metrics at least. Under the lock. */
+static void copy_samples(const struct servers *servers, const struct server *server, double *value,
+			 int64_t *taken_ns, size_t n)
+{
+	const struct samples *samples = &server->sample;
+
+	for (size_t i = 0; i < n; i++) {
+		const bool is_known = i < samples->n;
+
+		value[i] = is_known ? samples->at[i].value : NAN;
+		taken_ns[i] = is_known ? samples->at[i].taken_ns : 0;
+	}
+	if (server->backup.n > 0)
+		take_backups(servers, server, value, taken_ns);
+}
+
+static void copy_server(const struct servers *servers, const struct server *server,
+			struct servers_entry *out)
 {
 	const struct servers_wish *wish = &server->wish;
 
@@ -55,19 +95,10 @@ static void copy_server(const struct server *server, struct servers_entry *out)
 	(void)text_copy(out->error, sizeof out->error,
 			server->n_failing > 0 ? server->failing[0].told.text : "");
 	out->good_ns = server->good_ns;
-	copy_samples(server, out->value, out->taken_ns, SERVERS_METRICS_MAX);
+	copy_samples(servers, server, out->value, out->taken_ns, SERVERS_METRICS_MAX);
 }
 
 #define SCAN_BATCH 64 /* servers looked at before collectors may put again */
-
-/** All figures that follow from others; how: NULL, or as derive() has it, for each. */
-static unsigned derive_all(size_t threads_at, double *value, int64_t *taken_ns, const char **how)
-{
-	if (threads_at > 0)
-		derive_threads(value + threads_at, taken_ns + threads_at,
-			       how != NULL ? how + threads_at : NULL);
-	return derive(value, taken_ns, how);
-}
 
 /** Under the lock. */
 static void show(const struct servers *servers, const struct server *server, size_t n_metrics,
@@ -75,7 +106,7 @@ static void show(const struct servers *servers, const struct server *server, siz
 {
 	double value[SERVERS_METRICS_MAX];
 	int64_t taken_ns[SERVERS_METRICS_MAX];
-	const struct servers_brief brief = {
+	struct servers_brief brief = {
 		.name = server->name,
 		.address = server->address,
 		.is_skipped = server->is_skipped,
@@ -86,8 +117,9 @@ static void show(const struct servers *servers, const struct server *server, siz
 		.taken_ns = taken_ns,
 	};
 
-	copy_samples(server, value, taken_ns, servers->n_metrics);
-	(void)derive_all(servers->threads_at, value, taken_ns, NULL);
+	copy_samples(servers, server, value, taken_ns, servers->n_metrics);
+	brief.max_is_assumed = server->heap_max > 0 && isnan(value[HEAP_MAX]);
+	(void)derive_all(servers->threads_at, server->heap_max, value, taken_ns, NULL);
 	fn(arg, server->index, &brief);
 }
 
@@ -115,16 +147,18 @@ uint64_t servers_scan(struct servers *servers, size_t n_metrics, uint64_t since,
 bool servers_get(struct servers *servers, size_t index, struct servers_entry *out)
 {
 	size_t threads_at;
+	double heap_max;
 
 	if (index >= servers->n)
 		return false;
 	pthread_mutex_lock(&servers->lock);
-	copy_server(servers->server[index], out);
+	copy_server(servers, servers->server[index], out);
 	threads_at = servers->threads_at;
+	heap_max = servers->server[index]->heap_max;
 	pthread_mutex_unlock(&servers->lock);
 
 	memset(out->how, 0, sizeof out->how);
-	out->contradictions = derive_all(threads_at, out->value, out->taken_ns, out->how);
+	out->contradictions = derive_all(threads_at, heap_max, out->value, out->taken_ns, out->how);
 	return true;
 }
 

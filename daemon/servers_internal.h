@@ -14,6 +14,12 @@ struct sample {
 	int64_t taken_ns; /* 0: never */
 };
 
+/** By metric; those past n were never measured. */
+struct samples {
+	struct sample *at;
+	size_t n;
+};
+
 /** A source whose last poll of a server failed. */
 struct failing {
 	struct servers_failing told;
@@ -24,13 +30,15 @@ struct failing {
 struct server {
 	/* What every image needs comes first: with thousands of servers memory is what it waits
 	 * for. */
-	struct sample *sample; /* by metric; those past n_samples were never measured */
-	size_t n_samples;
-	uint32_t weight; /* the configuration's */
+	struct samples sample;
+	struct samples backup; /* of sources that are backups */
+	int64_t hold_ns;       /* a backup's value counts if the other is older by more */
+	uint32_t weight;       /* the configuration's */
 	bool is_admin, is_skipped;
 	bool is_suspected; /* skipped on hearsay: it is polled, and cleared if it turns out good */
 	struct servers_wish wish;
 	char name[64], address[128];
+	double heap_max;  /* the configuration's, for derive(); 0: none */
 	size_t index;     /* in the configuration's order */
 	int64_t trust_ns; /* from when on a good poll clears it */
 	uint64_t rejected[SERVERS_REJECTS];
@@ -51,13 +59,16 @@ struct servers {
 	bool is_rung; /* fd was written and not cleared since */
 	struct server **server;
 	size_t n;
-	struct server **by_name; /* the same, sorted */
+	struct server **by_name; /* the same, from their names' hash on; NULL: empty */
+	size_t n_by_name;        /* a power of two, more than n */
 	uint64_t seq;            /* counts changes that an image shows */
 	uint64_t *changed;       /* by index: seq of the last one */
 	int64_t turn_ns; /* in which every source polls each of its servers, and has its answer */
 	char *metric[SERVERS_METRICS_MAX];
 	size_t n_metrics;
-	size_t threads_at; /* where derive_threads_names begin in metric; 0: not there */
+	size_t threads_at;  /* where derive_threads_names begin in metric; 0: not there */
+	char (*backup)[64]; /* names of the sources that are backups */
+	size_t n_backups;
 	struct servers_operator *wishes; /* [main] */
 };
 
@@ -69,6 +80,10 @@ void servers_note_failing(struct server *server, const char *source, const char 
 
 /** Forget what sources said that poll a server no more. server: as in config. Under the lock. */
 void servers_keep_failing(struct server **server, size_t n, const struct config *config);
+
+/** What a configuration says of a server's values: heap_max, and how long backups have to wait.
+ * Under the lock. */
+void servers_take_rules(struct server *server, const struct config_server *from);
 
 /** Unlocks, and tells the main loop unless it has been told already. */
 void servers_unlock_and_ring(struct servers *servers);

@@ -10,6 +10,8 @@
 #include "clock.h"
 #include "text.h"
 
+#define PRESET_HOLD_NS (5 * CLOCK_S) /* of a server in no service */
+
 static bool is_bytes(const char *metric)
 {
 	const size_t len = strlen(metric), end = strlen("_bytes");
@@ -29,6 +31,7 @@ const char *servers_reject_word(enum servers_reject reject)
 		[SERVERS_TOO_LARGE] = "too_large",
 		[SERVERS_ABOVE_ONE] = "above_one",
 		[SERVERS_MANY] = "many",
+		[SERVERS_TWICE] = "twice",
 		[SERVERS_OTHER] = "other",
 	};
 
@@ -51,20 +54,28 @@ static enum servers_reject judge(const char *metric, double value, int64_t taken
 	return SERVERS_REJECTS;
 }
 
-/** The server's sample of a metric, or NULL without memory. */
-static struct sample *sample_of(struct server *server, size_t metric)
+/** The sample of a metric, or NULL without memory. */
+static struct sample *sample_of(struct samples *samples, size_t metric)
 {
 	struct sample *grown;
 
-	if (metric < server->n_samples)
-		return server->sample + metric;
-	grown = reallocarray(server->sample, metric + 1, sizeof *grown);
+	if (metric < samples->n)
+		return samples->at + metric;
+	grown = reallocarray(samples->at, metric + 1, sizeof *grown);
 	if (grown == NULL)
 		return NULL;
-	server->sample = grown;
-	while (server->n_samples <= metric)
-		grown[server->n_samples++] = (struct sample){ .value = NAN };
+	samples->at = grown;
+	while (samples->n <= metric)
+		grown[samples->n++] = (struct sample){ .value = NAN };
 	return grown + metric;
+}
+
+static bool is_backup(const struct servers *servers, const char *source)
+{
+	for (size_t i = 0; i < servers->n_backups; i++)
+		if (strcmp(servers->backup[i], source) == 0)
+			return true;
+	return false;
 }
 
 /** What is counted for a source; NULL without memory. */
@@ -151,7 +162,8 @@ static int put(struct servers *servers, const struct arrival *arrival)
 	}
 	if (sample.taken_ns == 0 || sample.taken_ns > now_ns)
 		sample.taken_ns = now_ns;
-	known = sample_of(server, (size_t)metric);
+	known = sample_of(is_backup(servers, arrival->source) ? &server->backup : &server->sample,
+			  (size_t)metric);
 	if (known == NULL)
 		return -ENOMEM;
 	if (known->taken_ns > sample.taken_ns)
@@ -213,4 +225,28 @@ int servers_reject(struct servers *servers, const char *source, const char *name
 	}
 	pthread_mutex_unlock(&servers->lock);
 	return rc;
+}
+
+static void forget(struct samples *samples, size_t metric)
+{
+	if (metric < samples->n)
+		samples->at[metric] = (struct sample){ .value = NAN };
+}
+
+/* Another heap_max is news of the heap: who measured a maximum before may do so no more, and who
+ * does will soon say it again. */
+static void take_heap_max(struct server *server, double heap_max)
+{
+	if (server->heap_max == heap_max)
+		return;
+	server->heap_max = heap_max;
+	forget(&server->sample, HEAP_MAX);
+	forget(&server->backup, HEAP_MAX);
+}
+
+void servers_take_rules(struct server *server, const struct config_server *from)
+{
+	take_heap_max(server, (double)from->heap_max);
+	/* Half of what routers wait, so that a backup is there before they see nothing. */
+	server->hold_ns = from->stale_after_ns > 0 ? from->stale_after_ns / 2 : PRESET_HOLD_NS;
 }

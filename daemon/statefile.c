@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "document.h"
+
 static int statefile_path(char *path, const char *dir, const char *file, const char *suffix,
 			  struct err *err)
 {
@@ -38,6 +40,7 @@ int statefile_read(const char *dir, const char *file, json_t **root, struct err 
 {
 	char path[PATH_MAX], why[sizeof err->text];
 	json_error_t fault;
+	char last = ' ';
 	int fd;
 
 	*root = NULL;
@@ -49,10 +52,12 @@ int statefile_read(const char *dir, const char *file, json_t **root, struct err 
 	if (fd < 0)
 		return err_set(err, -errno, "%s: %s", path, err_words(errno));
 	*root = json_loadfd(fd, JSON_REJECT_DUPLICATES, &fault);
+	if (*root == NULL && fault.position > 0)
+		(void)!pread(fd, &last, 1, fault.position - 1);
 	close(fd);
 	if (*root != NULL)
 		return 0;
-	(void)snprintf(why, sizeof why, "line %d: %s", fault.line, fault.text);
+	(void)snprintf(why, sizeof why, "line %d: %s", fault.line, document_words(&fault, last));
 	return statefile_set_aside(dir, file, why, err);
 }
 

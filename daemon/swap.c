@@ -367,7 +367,7 @@ static int swap_try_source(const struct swap *swap, const struct config_source *
 				    : err_set(err, -ENOMEM, "no memory");
 
 	if (failed == 0)
-		failed = ranker_check(&load, true, err);
+		failed = ranker_check(&load, true, NULL, err);
 	free(packed);
 	return failed;
 }

@@ -70,7 +70,7 @@ Test(config, tells_every_mistake_with_its_place_and_what_would_be_right)
 			*at = '\n';
 		n++;
 	}
-	cr_expect_eq(n, 78, "%zu examples", n);
+	cr_expect_eq(n, 81, "%zu examples", n);
 	free(data);
 }
 
@@ -399,41 +399,6 @@ Test(config, fills_targets_in_for_each_server)
 	cr_expect(config_is_template("udp:${host}:1"));
 	cr_expect(!config_is_template("udp:$host:{1}"));
 	config_free(config);
-}
-
-/* What "sorted" itself thinks of its options. */
-static int accepts(void *arg, const char *plugin, const char *packed, struct err *err)
-{
-	cr_assert_str_eq(arg, "arg");
-	if (strcmp(plugin, "sorted") != 0 || strstr(packed, "order_by=heap\n") == NULL)
-		return 0;
-	return err_set(err, -EINVAL, "sorted: \"heap\" is no metric");
-}
-
-Test(config, tells_what_only_the_plugin_itself_can_judge)
-{
-	static const struct config_plugins judging = { .options = find_options,
-						       .arg = plugins_arg,
-						       .accepts = accepts };
-	size_t n;
-	char *text;
-
-	write_text("c.yaml",
-		   "servers: [{name: ms1, address: 'h1:1'}]\n"
-		   "services:\n"
-		   "  - { name: a, router: { plugin: sorted, options: { order_by: heap, ties: x } "
-		   "} }\n"
-		   "  - { name: b, router: { plugin: sorted, options: { order_by: good, ties: x } "
-		   "} }\n"
-		   "  - { name: c, router: { plugin: sorted, options: { order_by: heap } } }\n",
-		   0644);
-	text = report_on("c.yaml", &judging, -EINVAL, &n);
-	cr_expect_str_eq(
-		text, "c.yaml:3:34: plugin sorted: \"heap\" is no metric\n"
-		      "c.yaml:5:24: plugin sorted: option \"ties\" is missing, add it: what to do "
-		      "with equal ones\n");
-	cr_expect_eq(n, 2u);
-	free(text);
 }
 
 Test(config, smoothing_is_as_written_and_else_by_what_the_metric_is)

@@ -26,9 +26,9 @@ static int find_tables(void *arg, bool want_router, const char *plugin,
 		       const struct cr_option **table, struct err *err)
 {
 	*table = NULL;
-	if (!want_router && strcmp(plugin, "web") == 0)
+	if (!want_router && (strcmp(plugin, "web") == 0 || strcmp(plugin, "http") == 0))
 		*table = web_table;
-	else if (!want_router && strcmp(plugin, "agent") == 0)
+	else if (!want_router && (strcmp(plugin, "agent") == 0 || strcmp(plugin, "snmp") == 0))
 		*table = agent_table;
 	else if (!want_router)
 		return find_options(arg, want_router, plugin, table, err);
@@ -39,9 +39,11 @@ static struct profiles profiles;
 static char packed_last[8192];
 static int n_asked;
 
-static int accept_all(void *arg, const char *plugin, const char *packed, struct err *err)
+static int accept_all(void *arg, const char *plugin, const char *packed, char **lines,
+		      struct err *err)
 {
 	(void)arg, (void)plugin, (void)err;
+	*lines = NULL;
 	n_asked++;
 	snprintf(packed_last, sizeof packed_last, "%s", packed);
 	return 0;
@@ -312,6 +314,34 @@ Test(config_profile, tells_all_mistakes_of_entry_and_profile_at_once_with_their_
 		"c.yaml:15:64: \"source\" is made of profile and the keys beside it; write "
 		"those\n");
 	cr_expect_eq(n_asked, 2, "only round_robin and what can be judged (d): %d", n_asked);
+}
+
+/* All else that could be said of such an entry would be about keys that are right in the other
+ * one. */
+Test(config_profile, of_the_other_transport_is_told_with_the_plugin_that_it_wants)
+{
+	write_text("p.yaml", "format: snmp-get\nfields: { busy_threads: .1.3.6.1.0 }\n", 0644);
+	write_collectors("- { name: a, plugin: snmp, profile: json, target: \"${host}\" }\n"
+			 "- name: b\n"
+			 "  plugin: http\n"
+			 "  profile: jvm-mib\n"
+			 "  target: \"${host}\"\n"
+			 "  counter64: true\n"
+			 "- { name: c, plugin: http, profile: snmp, target: \"${host}\" }\n"
+			 "- { name: d, plugin: http, profile: ./p.yaml, target: \"${host}\" }\n"
+			 "- { name: e, plugin: http, profile: ./p.yaml, target: \"${host}\", "
+			 "transport: http, format: json, fields: { busy_threads: /a } }\n"
+			 "- { name: f, plugin: agent, profile: jolokia, target: \"${host}\" }\n"
+			 "- { name: g, plugin: snmp, profile: ./p.yaml, target: \"${host}\" }\n");
+	expect_with_folder(
+		"c.yaml:4:37: profile json speaks HTTP, and plugin snmp does not: write plugin: "
+		"http, or another profile\n"
+		"c.yaml:7:12: profile jvm-mib speaks SNMP, and plugin http does not: write "
+		"plugin: snmp, or another profile\n"
+		"c.yaml:10:37: profile snmp speaks SNMP, and plugin http does not: write plugin: "
+		"snmp, or another profile\n"
+		"c.yaml:11:37: profile ./p.yaml speaks SNMP, and plugin http does not: write "
+		"plugin: snmp, or another profile\n");
 }
 
 Test(config_profile, a_unit_alone_over_a_selector_alone_is_told_how_to_be_written)

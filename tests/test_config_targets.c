@@ -8,7 +8,8 @@ TestSuite(config_targets, .init = enter_folder, .fini = remove_folder, .timeout 
 static struct {
 	size_t n, questions, targets;
 	char *packed[8];
-	int fails; /* what can_poll returns */
+	int fails;    /* what can_poll returns */
+	bool is_slow; /* it takes all the time there is */
 } asked;
 
 static int can_poll(void *arg, const char *plugin, const char *packed,
@@ -27,6 +28,9 @@ static int can_poll(void *arg, const char *plugin, const char *packed,
 		snprintf(text, sizeof text, "it is \"%.100s\"", targets->target[i]);
 		targets->bad(targets->user, i, text);
 	}
+	cr_expect_gt(*targets->left_ns, 0);
+	if (asked.is_slow)
+		*targets->left_ns = 0;
 	return asked.fails < 0 ? err_set(err, asked.fails, "%s crashed", plugin) : 0;
 }
 
@@ -104,6 +108,26 @@ Test(config_targets, of_a_server_are_told_where_they_stand_all_at_once)
 		"c.yaml:2:67: the target for collector \"b\" cannot be polled: it is \"bad "
 		"b\"\n"
 		"c.yaml:4:49: the target for collector \"a\" cannot be polled: it is \"bad\"\n");
+	free_asked();
+}
+
+/* A check() that hangs is waited for once. */
+Test(config_targets, are_judged_within_one_time_for_all_collectors)
+{
+	asked.is_slow = true;
+	asked.fails = -ETIMEDOUT;
+	write_text("secret", "public\n", 0600);
+	expect_told(
+		"servers:\n"
+		"  - { name: ms1, address: 'h1:1' }\n"
+		"collectors:\n"
+		"  - { name: a, plugin: snmp, target: 'a', retries: 1, community_file: secret }\n"
+		"  - { name: b, plugin: snmp, target: 'b', retries: 2, community_file: secret }\n"
+		"  - { name: c, plugin: http, target: 'c' }\n" SERVICES,
+		"c.yaml:4:38: plugin snmp crashed\n"
+		"c.yaml:5:38: nobody has looked at the targets of collector \"b\" and those "
+		"below it: check() of the others has taken 5 s\n");
+	cr_expect_eq(asked.questions, 1u);
 	free_asked();
 }
 

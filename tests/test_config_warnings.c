@@ -85,8 +85,9 @@ Test(config_warnings, tells_once_of_two_collectors_that_measure_the_same_of_many
 		       "round_robin"),
 		"c.yaml:8:5: warning: two_sources: collectors a and b both give busy_threads, "
 		"sessions of ms1 and 2 others: the newer value wins, so what is known goes back "
-		"and forth between the two; let them poll different servers (servers:), or leave "
-		"figures out, like fields: { busy_threads: ~ } in b\n");
+		"and forth between the two; let them poll different servers (servers:), leave "
+		"figures out, like fields: { busy_threads: ~ } in b, or let one stand in where the "
+		"other has nothing fresh (backup: true)\n");
 	cr_expect_eq(config->warnings[0].service, CONFIG_NO_SERVICE);
 }
 
@@ -99,12 +100,30 @@ Test(config_warnings, tells_of_a_figure_that_one_measures_and_that_follows_from_
 		"round_robin");
 
 	cr_expect_not_null(strstr(said, " both give jvm_heap_free_bytes of ms1 and"), "%s", said);
-	cr_expect_not_null(strstr(said, "fields: { jvm_heap_free_bytes: ~ } in a\n"), "%s", said);
+	cr_expect_not_null(strstr(said, "fields: { jvm_heap_free_bytes: ~ } in a, or "), "%s",
+			   said);
 	cr_expect_str_eq(warned(COLLECTOR("a", "profile: weblogic-rest-server, fields: { "
 					       "jvm_heap_max_bytes: ~ }")
 					COLLECTOR("b", OWN("jvm_heap_max_bytes: /m")),
 				"round_robin"),
 			 "", "what follows from both together is given by neither");
+}
+
+Test(config_warnings, says_nothing_of_a_backup_but_of_two_for_the_same)
+{
+	const char *said = warned(COLLECTOR("a", OWN("sessions: /s"))
+					  COLLECTOR("b", "backup: true, " OWN("sessions: /t")),
+				  "round_robin");
+
+	cr_expect_str_eq(said, "");
+	cr_expect_not(config->sources[0].is_backup);
+	cr_expect(config->sources[1].is_backup);
+	said = warned(COLLECTOR("a", OWN("sessions: /s"))
+			      COLLECTOR("b", "backup: true, " OWN("sessions: /t"))
+				      COLLECTOR("c", "backup: true, " OWN("sessions: /u")),
+		      "round_robin");
+	cr_expect_not_null(strstr(said, " collectors b and c both give sessions of "), "%s", said);
+	cr_expect_eq(config->n_warnings, 1u);
 }
 
 Test(config_warnings, counts_the_servers_that_both_poll)
@@ -185,6 +204,19 @@ Test(config_warnings, tells_of_a_figure_from_pools_at_one_server_and_of_the_whol
 		"pools (micrometer); equal servers may then look different; use one profile for "
 		"all servers of a service\n");
 	cr_expect_eq(config->warnings[0].service, 0u);
+}
+
+Test(config_warnings, looks_at_a_backup_only_where_there_is_nothing_else)
+{
+	cr_expect_str_eq(warned(COLLECTOR("b", "backup: true, servers: [ms1], profile: micrometer")
+					COLLECTOR("a", "profile: jolokia"),
+				"heap_free"),
+			 "");
+	cr_expect_not_null(
+		strstr(warned(COLLECTOR("b", "backup: true, servers: [ms1], profile: micrometer")
+				      COLLECTOR("a", "servers: [ms2], profile: jolokia"),
+			      "heap_free"),
+		       "mixed_sources: "));
 }
 
 Test(config_warnings, takes_one_profile_in_two_places_for_one_kind)

@@ -57,6 +57,12 @@ Test(control, answers_garbage_with_what_is_wrong_and_goes_on)
 		{ "{\"command\":\"echo\",\"command\":\"echo\"}\n",
 		  "{\"ok\":false,\"error\":\"the request is not JSON, at its byte 27: duplicate "
 		  "object key near '\\\"command\\\"'\",\"code\":-22}" },
+		{ "{\"command\":\"echo\",\"say\":\"a\\u0000b\"}\n",
+		  "{\"ok\":false,\"error\":\"the request is not JSON, at its byte 34: a text holds "
+		  "\\\\u0000, which is in no name: take it out\",\"code\":-22}" },
+		{ "{\"command\":\"echo\",\"s\\u0000y\":1}\n",
+		  "{\"ok\":false,\"error\":\"the request is not JSON, at its byte 28: a text holds "
+		  "\\\\u0000, which is in no name: take it out\",\"code\":-22}" },
 	};
 	const int fd = rig_client();
 
@@ -64,6 +70,9 @@ Test(control, answers_garbage_with_what_is_wrong_and_goes_on)
 		rig_say(fd, table[i].request);
 		cr_expect_str_eq(rig_hear(fd), table[i].answer);
 	}
+	cr_assert_eq(write(fd, "{\0}\n", 4), 4);
+	cr_expect_str_eq(rig_hear(fd), "{\"ok\":false,\"error\":\"the request is not JSON, at its "
+				       "byte 2: it holds a NUL byte\",\"code\":-22}");
 	rig_say(fd, "\n \r\n{\"command\":\"echo\",\"say\":1}\r\n");
 	cr_expect_str_eq(rig_hear(fd), "{\"ok\":true,\"said\":1}");
 	close(fd);

@@ -72,24 +72,26 @@ static const struct derivation table[] = {
 	  0 },
 };
 
+static void expect_derivation(const struct derivation *d, double heap_max)
+{
+	int64_t taken_ns[HEAP_COUNT];
+	double value[HEAP_COUNT];
+
+	memcpy(value, d->given, sizeof value);
+	for (size_t k = 0; k < HEAP_COUNT; k++)
+		taken_ns[k] = isnan(value[k]) ? 0 : 5;
+	cr_expect_eq(derive(value, taken_ns, heap_max, NULL), d->faults, "%s", d->name);
+	for (size_t k = 0; k < HEAP_COUNT; k++) {
+		cr_expect(value[k] == d->want[k] || (isnan(value[k]) && isnan(d->want[k])),
+			  "%s: %s is %g, not %g", d->name, derive_names[k], value[k], d->want[k]);
+		cr_expect_eq(taken_ns[k], isnan(d->want[k]) ? 0 : 5, "%s", d->name);
+	}
+}
+
 Test(derive, follows_the_table_in_its_order)
 {
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-		const struct derivation *d = &table[i];
-		int64_t taken_ns[HEAP_COUNT];
-		double value[HEAP_COUNT];
-
-		memcpy(value, d->given, sizeof value);
-		for (size_t k = 0; k < HEAP_COUNT; k++)
-			taken_ns[k] = isnan(value[k]) ? 0 : 5;
-		cr_expect_eq(derive(value, taken_ns, NULL), d->faults, "%s", d->name);
-		for (size_t k = 0; k < HEAP_COUNT; k++) {
-			cr_expect(value[k] == d->want[k] || (isnan(value[k]) && isnan(d->want[k])),
-				  "%s: %s is %g, not %g", d->name, derive_names[k], value[k],
-				  d->want[k]);
-			cr_expect_eq(taken_ns[k], isnan(d->want[k]) ? 0 : 5, "%s", d->name);
-		}
-	}
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		expect_derivation(&table[i], 0);
 }
 
 Test(derive, tells_how_and_takes_the_oldest_time_of_the_parts)
@@ -98,7 +100,7 @@ Test(derive, tells_how_and_takes_the_oldest_time_of_the_parts)
 	int64_t taken_ns[HEAP_COUNT] = { 0, 9, 4 };
 	const char *how[HEAP_COUNT];
 
-	cr_expect_eq(derive(value, taken_ns, how), 0);
+	cr_expect_eq(derive(value, taken_ns, 0, how), 0);
 	cr_expect_str_eq(how[HEAP_FREE], "size - used");
 	cr_expect_eq(taken_ns[HEAP_FREE], 4);
 	cr_expect_str_eq(how[HEAP_AVAILABLE], "size - used, for want of max");
@@ -112,7 +114,7 @@ Test(derive, an_old_measurement_gives_way_to_what_follows_from_newer_ones)
 	double value[HEAP_COUNT] = { 1, 70, 100, U, U, U, U, 0.9 };
 	int64_t taken_ns[HEAP_COUNT] = { 2, 9, 8, 0, 0, 0, 0, 8 };
 
-	(void)derive(value, taken_ns, NULL);
+	(void)derive(value, taken_ns, 0, NULL);
 	cr_expect_eq(value[HEAP_FREE], 30);
 	cr_expect_eq(taken_ns[HEAP_FREE], 8);
 	cr_expect_eq(value[HEAP_FREE_RATIO], 0.9, "measured, and no older");
@@ -124,10 +126,56 @@ Test(derive, takes_the_share_of_the_maximum_where_that_is_known)
 	int64_t taken_ns[HEAP_COUNT] = { 0, 9, 9, 7, 0, 0, 0, 6 };
 	const char *how[HEAP_COUNT];
 
-	(void)derive(value, taken_ns, how);
+	(void)derive(value, taken_ns, 0, how);
 	cr_expect_eq(value[HEAP_FREE_RATIO], 0.825);
 	cr_expect_eq(taken_ns[HEAP_FREE_RATIO], 7, "the maximum is the oldest part");
 	cr_expect_str_eq(how[HEAP_FREE_RATIO], "available / max");
+}
+
+/* As in table, with a heap_max of 400. */
+static const struct derivation assumed[] = {
+	{ "used alone", { U, 70, U, U, U, U, U, U }, { U, 70, U, 400, 330, U, U, 0.825 }, 0 },
+	{ "it comes before the size",
+	  { U, 70, 100, U, U, 20, U, U },
+	  { 30, 70, 100, 400, 330, 20, 380, 0.825 },
+	  0 },
+	{ "a measured maximum wins",
+	  { U, 70, 100, 200, U, U, U, U },
+	  { 30, 70, 100, 200, 130, U, U, 0.65 },
+	  0 },
+	{ "a measured ratio stays",
+	  { 30, U, 100, U, U, U, U, 0.9 },
+	  { 30, 70, 100, 400, 330, U, U, 0.9 },
+	  0 },
+	{ "too small: told, and nothing negative",
+	  { U, 500, 600, U, U, U, U, U },
+	  { 100, 500, 600, 400, 0, U, U, 0 },
+	  DERIVE_SIZE_OVER_MAX | DERIVE_USED_OVER_MAX },
+	{ "of a heap of which nothing is known",
+	  { U, U, U, U, U, U, U, U },
+	  { U, U, U, U, U, U, U, U },
+	  0 },
+};
+
+Test(derive, a_configured_maximum_stands_in_for_one_that_nobody_measured)
+{
+	for (size_t i = 0; i < sizeof assumed / sizeof *assumed; i++)
+		expect_derivation(&assumed[i], 400);
+}
+
+Test(derive, a_configured_maximum_is_never_newer_than_what_was_measured)
+{
+	double value[HEAP_COUNT] = { U, 70, 100, U, U, 20, U, U };
+	int64_t taken_ns[HEAP_COUNT] = { 0, 4, 9, 0, 0, 3, 0, 0 };
+	const char *how[HEAP_COUNT];
+
+	(void)derive(value, taken_ns, 400, how);
+	cr_expect_eq(taken_ns[HEAP_MAX], 9, "as the newest figure");
+	cr_expect_str_eq(how[HEAP_MAX], "heap_max of the configuration");
+	cr_expect_eq(taken_ns[HEAP_AVAILABLE], 4, "as what is used");
+	cr_expect_str_eq(how[HEAP_AVAILABLE], "max - used");
+	cr_expect_eq(taken_ns[HEAP_FREE_AFTER_GC], 3);
+	cr_expect_eq(taken_ns[HEAP_FREE_RATIO], 4);
 }
 
 /* Busy threads, the maximum, their ratio. */

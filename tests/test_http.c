@@ -241,9 +241,11 @@ Test(http, tells_broken_answers_apart)
 	fake_http_set(web, FAKE_HANG_UP, "", 0);
 	expect_failed(poll_once(target), CR_REPLY, "it closed the connection without an answer");
 	fake_http_set(web, FAKE_ANSWER_AND_CLOSE, cut, sizeof cut - 1);
-	expect_failed(poll_once(target), CR_REPLY, "no good answer: ");
+	expect_failed(poll_once(target), CR_REPLY,
+		      "it closed the connection in the middle of its answer");
 	fake_http_set(web, FAKE_ANSWER_AND_CLOSE, other, sizeof other - 1);
-	expect_failed(poll_once(target), CR_REPLY, "no good answer: ");
+	expect_failed(poll_once(target), CR_REPLY,
+		      "what answers there does not speak HTTP; is it the right port, or https://?");
 	fake_http_page(web, "200 OK", "", "");
 	expect_failed(poll_once(target), CR_REPLY, "bad XML in line 1");
 }
@@ -306,9 +308,10 @@ Test(http, breaks_off_at_too_many_headers)
 	headers[used / 2] = '\0';
 	fake_http_page(web, "200 OK", headers, STATUS_PAGE);
 	expect_good(poll_once(target));
-	memset(headers, 'x', size);
+	memset(headers, 'x', size); /* one line */
 	fake_http_page(web, "200 OK", headers, STATUS_PAGE);
-	expect_failed(poll_once(target), CR_REPLY, "no good answer: ");
+	expect_failed(poll_once(target), CR_REPLY,
+		      "the answer has more than 65536 bytes of headers");
 	free(headers);
 }
 
@@ -386,6 +389,27 @@ static void write_password(char *path, const char *text, mode_t mode)
 	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 	cr_assert_eq(fchmod(fd, mode), 0);
 	close(fd);
+}
+
+Test(http, says_all_that_is_wrong_with_its_options)
+{
+	static const char *const settings[] = { "profile=jolokia",
+						"user=a:b",
+						"password_file=/nonexistent/password",
+						"secret_header=Host",
+						"ca_file=/nonexistent/ca.pem",
+						"key_file=/nonexistent/key",
+						NULL };
+
+	expect_no_open(settings,
+		       "user: \"a:b\" must not hold a colon\n"
+		       "secret_header and secret_header_file: give both or none\n"
+		       "ca_file /nonexistent/ca.pem: No such file or directory\n"
+		       "key_file needs cert_file\n"
+		       "key_file: /nonexistent/key cannot be opened: No such file or directory; "
+		       "create it, with mode 640, or correct the path\n"
+		       "password_file: /nonexistent/password cannot be opened: No such file or "
+		       "directory; create it, with mode 640, or correct the path");
 }
 
 Test(http, sends_the_user_and_the_first_line_of_the_password_file)

@@ -303,6 +303,64 @@ Test(poller_change, gives_up_a_poll_that_was_sent_with_other_variables)
 	scene_free(scene);
 }
 
+/* They fail at once, and are due again in 100 s: unless what is asked is another question. */
+Test(poller_change, polls_failing_targets_of_a_changed_source_at_once)
+{
+	struct scene *scene = scene_new(2);
+	struct config_pair number = { .name = (char[]){ "number" }, .value = (char[]){ "8" } };
+	const char *bad = scene->name[0], *good = scene->name[1];
+
+	scene_source(scene, "wls", "fake", "good:x", 100 * CLOCK_S, 10 * CLOCK_S);
+	make_early(scene, scene->name[0], sizeof scene->name[0]);
+	scene_target(scene, 0, "wls", "fail:x");
+	scene_target(scene, 1, "wls", "good:x");
+	apply(scene);
+	SCENE_UNTIL(fake_starts(bad) == 1);
+	scene->config.n_servers = scene->source[0].n_servers = 1;
+	apply(scene);
+	cr_expect_eq(fake_get(&fake.opens), 2, "another set of servers");
+	scene->config.n_servers = scene->source[0].n_servers = 2;
+	scene->source[0].options = &number;
+	scene->source[0].n_options = 1;
+	apply(scene);
+	SCENE_UNTIL(fake_starts(bad) == 2);
+	cr_expect_eq(fake_starts(bad), 2, "an option has changed");
+	scene_target(scene, 0, "wls", "fail:y");
+	apply(scene);
+	SCENE_UNTIL(fake_starts(bad) == 3);
+	cr_expect_eq(fake_starts(bad), 3, "it is another target now");
+	cr_expect_leq(fake_starts(good), 1);
+	scene_free(scene);
+}
+
+/* The old question's answer is not waited for: in vain it takes 95 s. */
+Test(poller_change, gives_up_the_poll_of_a_failing_target_when_its_source_changes)
+{
+	struct scene *scene = scene_new(1);
+	struct config_pair number = { .name = (char[]){ "number" }, .value = (char[]){ "8" } };
+	struct config_pair other = { .name = number.name, .value = (char[]){ "9" } };
+	const char *name = scene->name[0];
+
+	scene_source(scene, "wls", "fake", "good:x", 100 * CLOCK_S, 95 * CLOCK_S);
+	make_early(scene, scene->name[0], sizeof scene->name[0]);
+	scene_target(scene, 0, "wls", "fail:x");
+	apply(scene);
+	SCENE_UNTIL(fake_starts(name) == 1);
+	scene_target(scene, 0, "wls", "silent:x");
+	apply(scene);
+	SCENE_UNTIL(fake_starts(name) == 2);
+	scene->source[0].options = &number;
+	scene->source[0].n_options = 1;
+	apply(scene);
+	SCENE_UNTIL(fake_starts(name) == 3);
+	scene->source[0].options = &other;
+	apply(scene);
+	SCENE_UNTIL(fake_starts(name) == 4 && fake_get(&fake.closes) == 3);
+	cr_expect_eq(fake_starts(name), 4);
+	cr_expect_eq(fake_get(&fake.closes), 3, "old polls go on");
+	scene_free(scene);
+}
+
 static bool is_failing(struct scene *scene, size_t server)
 {
 	struct servers_failing failing;

@@ -1,63 +1,16 @@
 /* test_ranker.c - rankers as real processes: this program is its own ranker. */
-#include <dirent.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <criterion/criterion.h>
-#include <event2/event.h>
 
-#include "clock.h"
 #include "counters.h"
-#include "ranker.h"
-#include "shared_files.h"
+#include "ranker_scene.h"
 
-#define ACTS     TEST_PLUGINS_DIR "/acts.so"
 #define PREPARES TEST_PLUGINS_DIR "/prepares.so"
 
-static struct event_base *base;
-static struct image_header *image;
-
-/* What a ranker told, in order. */
-static struct {
-	enum ranker_event event[8];
-	size_t n;
-	struct err err;
-} told;
-
-static void set_up(void)
-{
-	/* Criterion's mark on processes of its own: our rankers would be taken for such. */
-	unsetenv("BXFI_MAP");
-	base = event_base_new();
-	cr_assert(base != NULL);
-	image = sample_image(0);
-}
-
-static size_t count_entries(const char *path)
-{
-	DIR *dir = opendir(path);
-	size_t n = 0;
-
-	cr_assert(dir != NULL);
-	while (readdir(dir) != NULL)
-		n++;
-	closedir(dir);
-	return n;
-}
-
-/* The process id of our one child, 0 without any. */
-static pid_t child(void)
-{
-	char text[64] = "";
-	FILE *file = fopen("/proc/thread-self/children", "r");
-
-	cr_assert(file != NULL);
-	if (fgets(text, sizeof text, file) == NULL)
-		text[0] = '\0';
-	(void)fclose(file);
-	return (pid_t)strtol(text, NULL, 10);
-}
+TestSuite(ranker, .init = set_up, .fini = tear_down, .timeout = 30);
 
 /* The number behind this word in a process's file. */
 static long number_in(pid_t pid, const char *name, const char *word)
@@ -83,73 +36,6 @@ static void expect_orphan_killed(pid_t group)
 
 	cr_assert_gt(waitpid(-group, &status, 0), 0);
 	cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-}
-
-static void tear_down(void)
-{
-	cr_expect_eq(child(), 0, "a ranker is left behind");
-	free(image);
-	event_base_free(base);
-}
-
-TestSuite(ranker, .init = set_up, .fini = tear_down, .timeout = 30);
-
-static void heard(void *arg, struct ranker *ranker, enum ranker_event event, const struct err *err)
-{
-	(void)arg;
-	(void)ranker;
-	cr_assert_lt(told.n, 8u);
-	told.event[told.n++] = event;
-	if (err != NULL)
-		told.err = *err;
-}
-
-static struct ranker *start_with(const char *options, const void *saved, size_t saved_len)
-{
-	const struct ranker_load load = { .path = ACTS,
-					  .plugin = "acts",
-					  .service = "orders",
-					  .options = options,
-					  .saved = saved,
-					  .saved_len = saved_len };
-	struct err err = { 0 };
-	struct ranker *ranker = ranker_start(base, &load, heard, NULL, &err);
-
-	cr_assert(ranker != NULL, "%s", err.text);
-	told.n = 0;
-	return ranker;
-}
-
-static struct ranker *start(const char *options)
-{
-	return start_with(options, NULL, 0);
-}
-
-static void stop_waiting(evutil_socket_t fd, short what, void *arg)
-{
-	(void)fd;
-	(void)what;
-	event_base_loopbreak(arg);
-}
-
-/* Turn the loop until it has told n times; at most 10 s. */
-static void wait_for(size_t n)
-{
-	const struct timeval limit = { .tv_sec = 10 };
-	struct event *timer = evtimer_new(base, stop_waiting, base);
-	const int64_t until = clock_now_ns() + 10 * CLOCK_S;
-
-	evtimer_add(timer, &limit);
-	while (told.n < n && clock_now_ns() < until)
-		event_base_loop(base, EVLOOP_ONCE);
-	event_free(timer);
-	cr_assert_geq(told.n, n);
-}
-
-static void rank(struct ranker *ranker)
-{
-	told.n = 0;
-	ranker_rank(ranker, image, 0);
 }
 
 /*** Looking into a file ***/
@@ -190,19 +76,19 @@ Test(ranker, a_check_opens_and_a_trial_tries)
 	struct ranker_load load = { .path = ACTS, .plugin = "acts", .service = "orders" };
 	struct err err = { 0 };
 
-	cr_expect_eq(ranker_check(&load, false, &err), 0, "%s", err.text);
-	cr_expect_eq(ranker_check(&load, true, &err), 0, "%s", err.text);
+	cr_expect_eq(ranker_check(&load, false, NULL, &err), 0, "%s", err.text);
+	cr_expect_eq(ranker_check(&load, true, NULL, &err), 0, "%s", err.text);
 	load.options = "open=refuses\n";
-	cr_expect_eq(ranker_check(&load, false, &err), -EINVAL);
+	cr_expect_eq(ranker_check(&load, false, NULL, &err), -EINVAL);
 	cr_expect_str_eq(err.text, "acts: open: it was told to refuse");
 	load.options = "open=crashes\n";
-	cr_expect_eq(ranker_check(&load, false, &err), -ECHILD);
+	cr_expect_eq(ranker_check(&load, false, NULL, &err), -ECHILD);
 	cr_expect(strstr(err.text, "in open()") != NULL, "%s", err.text);
 	load.options = "open=loops\n";
-	cr_expect_eq(ranker_check(&load, true, &err), -ETIMEDOUT);
+	cr_expect_eq(ranker_check(&load, true, NULL, &err), -ETIMEDOUT);
 	cr_expect_str_eq(err.text, ACTS " did not return within 2 s in open()");
 	load.options = "colour=red\n";
-	cr_expect_lt(ranker_check(&load, false, &err), 0);
+	cr_expect_lt(ranker_check(&load, false, NULL, &err), 0);
 	cr_expect(strstr(err.text, "no option \"colour\"") != NULL, "%s", err.text);
 }
 
@@ -229,7 +115,7 @@ Test(ranker, a_trial_prepares_as_data_planes_do)
 		struct err err = { 0 };
 
 		load.options = cases[i].options;
-		cr_expect_eq(ranker_check(&load, true, &err), cases[i].code, "%s", err.text);
+		cr_expect_eq(ranker_check(&load, true, NULL, &err), cases[i].code, "%s", err.text);
 		cr_expect(cases[i].why == NULL || strstr(err.text, cases[i].why) != NULL, "%s: %s",
 			  load.options, err.text);
 	}
@@ -320,16 +206,6 @@ Test(ranker, a_slow_rank_is_late_and_its_answer_comes_all_the_same)
 }
 
 /*** Ends ***/
-
-static void expect_death(struct ranker *ranker, int code, const char *text)
-{
-	wait_for(1);
-	cr_assert_eq(told.event[told.n - 1], RANKER_DEAD);
-	cr_expect_eq(told.err.code, code, "%d: %s", told.err.code, told.err.text);
-	cr_expect_str_eq(told.err.text, text);
-	cr_expect(!ranker_is_busy(ranker));
-	ranker_free(ranker);
-}
 
 Test(ranker, one_that_refuses_to_open_says_why)
 {
@@ -488,11 +364,4 @@ Test(ranker, fifty_of_them_leave_no_process_and_no_descriptor_behind)
 		ranker_free(ranker);
 	}
 	cr_expect_eq(count_entries("/proc/self/fd"), before);
-}
-
-/* Criterion has the main(): glibc hands its arguments to constructors, too. */
-__attribute__((constructor)) static void be_a_ranker(int argc, char **argv)
-{
-	if (ranker_is_me(argc, argv))
-		_exit(ranker_main(argc, argv));
 }

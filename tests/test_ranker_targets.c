@@ -22,6 +22,7 @@ static struct {
 
 static struct ranker_load load = { .path = JUDGES, .plugin = "judges", .service = "check" };
 static struct err err;
+static int64_t *left;
 
 static void set_up(void)
 {
@@ -45,7 +46,7 @@ static void take(void *user, size_t index, const char *text)
 static int check(const char *options, const char *const *target, size_t n)
 {
 	static char user[] = "user";
-	const struct target_list list = { target, n, take, user };
+	const struct target_list list = { target, n, take, user, left };
 
 	load.options = options;
 	refused.n = 0;
@@ -135,6 +136,74 @@ Test(ranker_targets, a_plugin_that_crashes_or_loops_over_one_is_told_of_and_ende
 	cr_expect_eq(refused.n, 0u);
 	cr_expect_lt(check("open=false\n", targets, 2), 0);
 	cr_expect_str_eq(err.text, "open() failed: it was told to refuse");
+}
+
+/* Those of a configuration: whoever comes first may take it all, and no more. */
+Test(ranker_targets, have_one_time_for_all_lists)
+{
+	static const char *const targets[] = { "a", "x" };
+	int64_t left_ns = 50 * CLOCK_MS, before_ns;
+
+	left = &left_ns;
+	cr_expect_eq(check("check=loops\n", targets, 2), -ETIMEDOUT);
+	cr_expect_str_eq(err.text, JUDGES " did not return within 0.05 s in check()");
+	cr_expect_eq(left_ns, 0);
+	cr_expect_eq(check("check=loops\n", targets, 2), -ETIMEDOUT);
+	cr_expect_str_eq(err.text, JUDGES " did not return within 0.001 s in check()");
+	before_ns = left_ns = 60 * CLOCK_S;
+	cr_expect_eq(check(NULL, targets, 2), 0, "%s", err.text);
+	cr_expect_lt(left_ns, before_ns);
+	cr_expect_gt(left_ns, 0);
+}
+
+/* It would have answered. */
+Test(ranker_targets, a_process_that_is_stopped_is_not_called_a_plugin_that_hangs)
+{
+	static const char *const targets[] = { "x" };
+
+	cr_expect_eq(check("check=stops\n", targets, 1), -ETIME);
+	cr_expect_str_eq(err.text, JUDGES ": its process did not run for 5 s (stopped, or no "
+					  "processor)");
+}
+
+/* Of a collector that sleeps the processor is not the excuse. */
+Test(ranker_targets, a_plugin_that_sleeps_is_one_that_hangs)
+{
+	static const char *const targets[] = { "x" };
+
+	cr_expect_eq(check("check=sleeps\n", targets, 1), -ETIMEDOUT);
+	cr_expect_str_eq(err.text, JUDGES " did not return within 5 s in check()");
+}
+
+/* A whole message, but the answer to another question: that it was opened, say. */
+Test(ranker_targets, a_plugin_that_answers_for_its_process_is_not_believed)
+{
+	static const char *const targets[] = { "x" };
+
+	cr_expect_eq(check("check=answers\n", targets, 1), -EPROTO, "%s", err.text);
+	cr_expect_str_eq(err.text,
+			 JUDGES " broke its process's connection to callrouterd in "
+				"check(): it was ended; it must not use descriptors that it "
+				"did not open");
+}
+
+/* What open() has to say, as it was written: for whoever knows where options stand. */
+Test(ranker_targets, come_after_all_that_is_wrong_with_the_options)
+{
+	char *lines;
+
+	load.options = "open=false\ncheck=fills\n";
+	cr_expect_eq(ranker_check(&load, false, &lines, &err), -1);
+	cr_expect_str_eq(err.text, "open() failed: it was told to refuse");
+	cr_assert_not_null(lines);
+	cr_expect_str_eq(lines, "it was told to refuse\ncheck: \"fills\" is refused, too");
+	free(lines);
+	load.options = "open=true\n";
+	cr_expect_eq(ranker_check(&load, false, &lines, &err), 0);
+	cr_expect_null(lines);
+	load.options = "colour=red\n";
+	cr_expect_lt(ranker_check(&load, false, &lines, &err), 0);
+	cr_expect_null(lines, "it was never asked");
 }
 
 /* Built before there was a check(), it takes any target until it is polled. */

@@ -404,6 +404,21 @@ Test(servers, skips_what_was_skipped_before_a_restart_but_has_it_polled)
 	servers_free(servers);
 }
 
+/* The other source answers, but knows nothing of administration servers. */
+Test(servers, clears_nobody_while_polls_of_another_source_fail)
+{
+	struct servers *servers = make(NULL);
+
+	servers_suspect(servers, "ms1", "before the restart");
+	servers_polled(servers, "wls", "ms1", "connect: refused");
+	servers_polled(servers, "host", "ms1", NULL);
+	cr_expect(entry_of(servers, "ms1").is_skipped);
+	cr_expect_str_eq(entry_of(servers, "ms1").skip_text, "before the restart");
+	servers_polled(servers, "wls", "ms1", NULL);
+	cr_expect_not(entry_of(servers, "ms1").is_skipped);
+	servers_free(servers);
+}
+
 Test(servers, keeps_what_it_knows_over_a_reload)
 {
 	struct config_server next[] = { trio[2], trio[1] };

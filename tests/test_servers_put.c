@@ -7,6 +7,8 @@
 #include "clock.h"
 #include "servers_scene.h"
 
+#define GIB 1073741824.0
+
 static struct servers_rejected rejected_by(struct servers *servers, size_t k)
 {
 	struct servers_rejected rejected;
@@ -58,6 +60,7 @@ Test(servers_put, counts_by_its_word_what_a_collector_does_not_believe)
 		{ "too_large", SERVERS_TOO_LARGE },
 		{ "above_one", SERVERS_ABOVE_ONE },
 		{ "many", SERVERS_MANY },
+		{ "twice", SERVERS_TWICE },
 		{ "other", SERVERS_OTHER },
 	};
 	struct servers *servers = make(NULL);
@@ -252,5 +255,114 @@ Test(servers_put, has_the_figures_of_threads_once_one_of_them_is_asked_for)
 	servers_put(servers, "ms1", (int)ratio, 0.3, 20);
 	cr_expect_eq(entry_of(servers, "ms1").value[ratio], 0.3, "it is measured, and newer");
 	cr_expect_null(entry_of(servers, "ms1").how[ratio]);
+	servers_free(servers);
+}
+
+/* A source that knew the maximum may have given way to one that does not. */
+Test(servers_put, another_heap_max_takes_the_place_of_what_was_measured_until_it_is_measured_again)
+{
+	struct config_server next[] = { trio[0], trio[1], trio[2] };
+	struct servers *servers = make(NULL);
+	const int used = servers_metric(servers, "jvm_heap_used_bytes");
+	const int max = servers_metric(servers, "jvm_heap_max_bytes");
+	const size_t available = (size_t)servers_metric(servers, "jvm_heap_available_bytes");
+	struct servers_entry entry;
+
+	servers_put(servers, "ms1", max, 4 * GIB, 10);
+	servers_put(servers, "ms1", used, 1 * GIB, 20);
+	next[1].heap_max = (int64_t)(8 * GIB);
+	configure(servers, next, 3);
+	entry = entry_of(servers, "ms1");
+	cr_expect_eq(entry.value[max], 8 * GIB);
+	cr_expect_eq(entry.value[available], 7 * GIB);
+	cr_expect_eq(entry.taken_ns[available], 20);
+	cr_expect_eq(entry.polls, 0, "nobody was polled");
+	cr_expect(isnan(entry_of(servers, "ms2").value[max]));
+
+	servers_put(servers, "ms1", max, 4 * GIB, 15);
+	configure(servers, next, 3);
+	entry = entry_of(servers, "ms1");
+	cr_expect_eq(entry.value[max], 4 * GIB, "measured, and the heap_max is the same");
+	cr_expect_eq(entry.taken_ns[available], 15);
+	servers_free(servers);
+}
+
+/*** Backups ***/
+
+#define MS INT64_C(1000000)
+
+/* ms1, polled by "jvm" and its backup "snmp"; a router looks no further back than a second. */
+static struct servers *with_backup(void)
+{
+	static char jvm[] = "jvm", snmp[] = "snmp";
+	struct config_server list[] = { trio[0], trio[1], trio[2] };
+	struct config_source sources[] = { { .name = jvm }, { .name = snmp, .is_backup = true } };
+	const struct config config = {
+		.servers = list, .n_servers = 3, .sources = sources, .n_sources = 2
+	};
+	struct servers *servers = servers_new(NULL);
+
+	list[1].stale_after_ns = 1000 * MS;
+	cr_assert_eq(servers_configure(servers, &config, NULL), 0);
+	return servers;
+}
+
+static void expect_figure(struct servers *servers, const char *metric, double value,
+			  int64_t taken_ns)
+{
+	const int at = servers_metric(servers, metric);
+	const struct servers_entry entry = entry_of(servers, "ms1");
+
+	cr_expect_eq(entry.value[at], value, "%s is %g, not %g", metric, entry.value[at], value);
+	cr_expect_eq(entry.taken_ns[at], taken_ns, "%s", metric);
+}
+
+Test(servers_put, a_backup_counts_once_the_others_value_is_older_by_half_of_stale_after)
+{
+	struct servers *servers = with_backup();
+	const int busy = servers_metric(servers, "busy_threads");
+
+	servers_put_from(servers, "snmp", "ms1", busy, 7, 1000 * MS);
+	expect_figure(servers, "busy_threads", 7, 1000 * MS);
+	servers_put_from(servers, "jvm", "ms1", busy, 50, 900 * MS);
+	expect_figure(servers, "busy_threads", 50, 900 * MS);
+	servers_put_from(servers, "snmp", "ms1", busy, 8, 1400 * MS);
+	expect_figure(servers, "busy_threads", 50, 900 * MS);
+	servers_put_from(servers, "snmp", "ms1", busy, 9, 1401 * MS);
+	expect_figure(servers, "busy_threads", 9, 1401 * MS);
+	servers_put_from(servers, "jvm", "ms1", busy, 60, 1300 * MS);
+	expect_figure(servers, "busy_threads", 60, 1300 * MS);
+	servers_free(servers);
+}
+
+Test(servers_put, a_backup_does_not_count_beside_what_follows_from_the_others_values)
+{
+	struct servers *servers = with_backup();
+	const int free_at = servers_metric(servers, "jvm_heap_free_bytes");
+	const int threads_max = servers_metric(servers, "max_threads");
+
+	servers_put_from(servers, "jvm", "ms1", servers_metric(servers, "jvm_heap_used_bytes"), 70,
+			 1000 * MS);
+	servers_put_from(servers, "jvm", "ms1", servers_metric(servers, "jvm_heap_size_bytes"), 100,
+			 1000 * MS);
+	servers_put_from(servers, "snmp", "ms1", free_at, 44, 1200 * MS);
+	servers_put_from(servers, "snmp", "ms1", threads_max, 200, 1200 * MS);
+	expect_figure(servers, "jvm_heap_free_bytes", 30, 1000 * MS);
+	expect_figure(servers, "max_threads", 200, 1200 * MS);
+	servers_put_from(servers, "snmp", "ms1", free_at, 45, 1600 * MS);
+	expect_figure(servers, "jvm_heap_free_bytes", 45, 1600 * MS);
+	servers_free(servers);
+}
+
+Test(servers_put, what_a_backup_says_is_judged_and_counted_as_any_value)
+{
+	struct servers *servers = with_backup();
+	const int busy = servers_metric(servers, "busy_threads");
+
+	cr_expect_eq(servers_put_from(servers, "snmp", "ms1", busy, -1, 0), -EINVAL);
+	cr_expect_str_eq(rejected_by(servers, 0).source, "snmp");
+	cr_expect_eq(servers_put_from(servers, "snmp", "ms1", busy, 5, 2000 * MS), 0);
+	cr_expect_eq(servers_put_from(servers, "snmp", "ms1", busy, 4, 1000 * MS), 0);
+	expect_figure(servers, "busy_threads", 5, 2000 * MS);
 	servers_free(servers);
 }

@@ -6,7 +6,7 @@
 struct scanned {
 	size_t n, index[8];
 	double size, last; /* last: of the metrics that there are */
-	bool is_drained;
+	bool is_drained, max_is_assumed;
 };
 
 static void take_brief(void *arg, size_t index, const struct servers_brief *brief)
@@ -17,6 +17,7 @@ static void take_brief(void *arg, size_t index, const struct servers_brief *brie
 	scanned->size = brief->value[2]; /* jvm_heap_size_bytes */
 	scanned->last = brief->value[brief->n - 1];
 	scanned->is_drained = brief->is_drained;
+	scanned->max_is_assumed = brief->max_is_assumed;
 }
 
 Test(servers_scan, shows_a_scan_what_has_changed_since_the_last_one)
@@ -62,6 +63,24 @@ Test(servers_scan, shows_what_follows_from_others)
 	servers_put(servers, "ms1", busy, 100, 0);
 	(void)servers_scan(servers, servers_metric_count(servers), 5, take_brief, &scanned);
 	cr_expect_eq(scanned.last, 0.5, "busy_threads_ratio");
+	servers_free(servers);
+}
+
+Test(servers_scan, tells_a_maximum_that_was_configured_from_one_that_was_measured)
+{
+	struct config_server one = trio[1];
+	struct servers *servers = make(NULL);
+	const size_t n = servers_metric_count(servers);
+	struct scanned scanned = { 0 };
+
+	one.heap_max = 4096;
+	configure(servers, &one, 1);
+	servers_put(servers, "ms1", 2, 1024, 0);
+	(void)servers_scan(servers, n, 0, take_brief, &scanned);
+	cr_expect(scanned.max_is_assumed);
+	servers_put(servers, "ms1", servers_metric(servers, "jvm_heap_max_bytes"), 2048, 0);
+	(void)servers_scan(servers, n, 0, take_brief, &scanned);
+	cr_expect_not(scanned.max_is_assumed);
 	servers_free(servers);
 }
 

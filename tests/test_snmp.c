@@ -17,6 +17,15 @@ Test(snmp, puts_the_heap_of_a_jvm_with_one_datagram)
 	cr_assert_eq(fake_snmp_requests(fake), 1);
 }
 
+Test(snmp, refuses_version_1_for_64_bit_counters)
+{
+	const char *more[] = { community_setting, "version=1", NULL };
+	const char *err = try_open(JVM, more);
+
+	cr_assert_not_null(err);
+	cr_assert_not_null(strstr(err, "version 1 has no 64-bit counters"), "%s", err);
+}
+
 Test(snmp, keeps_what_a_jvm_calls_undefined_to_itself)
 {
 	setup(JVM, "ms1", false);
@@ -228,4 +237,23 @@ Test(snmp, breaks_off_a_walk_that_does_not_end)
 	setup_domain(3, NULL);
 	fake_snmp_mode(fake, FAKE_ENDLESS, 0);
 	expect_bad(20000, CR_REPLY, "does not end after 4096 rows");
+}
+
+Test(snmp, says_all_that_is_wrong_with_its_options)
+{
+	const char *settings[] = { "version=3",
+				   "user=012345678901234567890123456789012",
+				   "engine_id=80000000",
+				   "auth_protocol=sha",
+				   "priv_protocol=aes",
+				   community_setting,
+				   NULL };
+
+	cr_assert_str_eq(try_open(JVM, settings),
+			 "community_file: version 3 has a user instead; leave it out, or set "
+			 "version to 2c\n"
+			 "engine_id \"80000000\": write 5 to 32 bytes in hexadecimal\n"
+			 "user: more than 32 letters\n"
+			 "auth_protocol is set, so auth_password_file must be given\n"
+			 "priv_protocol is set, so priv_password_file must be given");
 }

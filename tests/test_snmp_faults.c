@@ -96,11 +96,66 @@ Test(snmp_faults, counts_an_answer_that_comes_twice_once)
 	}
 }
 
-Test(snmp_faults, hears_the_polled_address_only)
+/* Where somebody has answered before it is asked so from the second poll in vain on. */
+Test(snmp_faults, hears_the_polled_address_only_and_names_the_other)
 {
+	char named[160];
+
 	setup_jvm();
 	fake_snmp_mode(fake, FAKE_OTHER_PORT, 0);
+	snprintf(named, sizeof named,
+		 "no answer in 200 ms from the polled address, but 127.0.0.1:%d has answered: poll "
+		 "that one, or set strict_source: false",
+		 fake_snmp_other_port(fake));
+	expect_bad(SHORT_MS, CR_TIMEOUT, named);
+	fake_snmp_mode(fake, FAKE_NORMAL, 0);
+	expect_good();
+	fake_snmp_mode(fake, FAKE_OTHER_PORT, 0);
+	expect_bad(SHORT_MS, CR_TIMEOUT, "no answer in 200 ms: wrong community");
+	expect_bad(SHORT_MS, CR_TIMEOUT, named);
+	expect_bad(SHORT_MS, CR_TIMEOUT, named);
+	fake_snmp_mode(fake, FAKE_SILENT, 0);
+	expect_bad(SHORT_MS, CR_TIMEOUT, "no answer in 200 ms: wrong community");
+	fake_snmp_mode(fake, FAKE_NORMAL, 0);
+	expect_good();
+}
+
+Test(snmp_faults, names_the_other_address_of_ipv6_too)
+{
+	fake = fake_snmp_new_at(FAKE_OTHER_PORT, "::1", 0);
+	if (fake == NULL)
+		cr_skip_test("there is no IPv6 here");
+	fake_snmp_jvm(fake, 100, 400, 1000);
+	open_with(JVM, NULL, NULL);
+	target = collector_host_add(host, "ms1", fake_snmp_endpoint(fake), false);
+	expect_bad(SHORT_MS, CR_TIMEOUT, "from the polled address, but [::1]:");
+	fake_snmp_mode(fake, FAKE_NORMAL, 0);
+	expect_good();
+}
+
+/* Anybody can send us something: only who knows what was asked is named. */
+Test(snmp_faults, names_nobody_who_does_not_know_the_question)
+{
+	setup_jvm();
+	fake_snmp_mode(fake, FAKE_WRONG_FROM_OTHER_PORT, 0);
+	expect_bad(SHORT_MS, CR_TIMEOUT, "no answer in 200 ms: wrong community");
+}
+
+/* Who hears everybody hears no refusal by itself. */
+Test(snmp_faults, tells_of_a_dead_port_where_an_agent_was_silent_before)
+{
+	char endpoint[64];
+
+	setup_jvm();
+	fake_snmp_mode(fake, FAKE_SILENT, 0);
 	expect_bad(SHORT_MS, CR_TIMEOUT, "no answer");
+	snprintf(endpoint, sizeof endpoint, "%s", fake_snmp_endpoint(fake));
+	fake_snmp_free(fake);
+	fake = NULL;
+	for (int i = 0; i < 3; i++) {
+		expect_bad(LONG_MS, CR_CONNECT, "nobody listens at udp:127.0.0.1:");
+		cr_assert_lt(collector_host_last(host, target)->took_ns, 1000 * CH_MS);
+	}
 }
 
 Test(snmp_faults, hears_any_address_if_told_to)
@@ -180,6 +235,14 @@ static void expect_refusal(const char *text)
 
 	cr_assert_not_null(err);
 	cr_assert_not_null(strstr(err, text), "%s", err);
+}
+
+Test(snmp_faults, refuses_a_source_that_is_read_over_http)
+{
+	const char *refused = try_open("format: json\nfields: { busy_threads: /a }", NULL);
+
+	cr_assert_not_null(refused);
+	cr_assert_str_eq(refused, "this source is read over HTTP; write plugin: http");
 }
 
 Test(snmp_faults, refuses_a_community_that_others_can_read)

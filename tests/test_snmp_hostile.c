@@ -7,6 +7,9 @@
 
 TestSuite(snmp_hostile, .init = begin, .fini = end, .timeout = 60);
 
+#define PARENT_COLUMN ".1.3.6.1.4.1.140.625.340.1.20"
+#define PARENT        PARENT_COLUMN "."
+
 #define SIZE ".1.3.6.1.4.1.42.2.145.3.163.1.1.2.12.0"
 
 static void add_rows(unsigned int n)
@@ -159,6 +162,25 @@ Test(snmp_hostile, takes_no_name_that_is_none)
 	cr_assert_eq(collector_host_value(host, "domain", "ms3", "jvm_heap_free_bytes"), 300);
 }
 
+/* Or whoever can name a row would be the server of the shorter name. */
+Test(snmp_hostile, takes_a_name_with_nuls_behind_it_and_none_with_nuls_within)
+{
+	setup(WEBLOGIC, "domain", true);
+	fake_snmp_weblogic(fake, 1, "", 100, 1000, 10);
+	fake_snmp_bytes(fake, PARENT "1", "ServerRuntime:ms1\0junk", 22);
+	fake_snmp_weblogic(fake, 2, "", 200, 2000, 10);
+	fake_snmp_bytes(fake, PARENT "2", "ServerRuntime:ms2\0\0", 19);
+	fake_snmp_weblogic(fake, 3, "", 300, 3000, 10);
+	fake_snmp_bytes(fake, PARENT "3", "x\0ServerRuntime:ms3", 19);
+	expect_good();
+	cr_assert_eq(n_values(), 3);
+	cr_assert_eq(collector_host_value(host, "domain", "ms2", "jvm_heap_free_bytes"), 200);
+	cr_assert_not_null(collector_host_logged(
+				   host, "row 1 has no name that a server can have: " PARENT_COLUMN
+					 " is \"ServerRuntime:ms1?junk\""),
+			   "%s", collector_host_logged(host, ""));
+}
+
 /*** Broken bytes ***/
 
 /* Whatever the bytes are: each poll ends by its deadline, and the agent is polled on afterwards. */
@@ -270,6 +292,35 @@ Test(snmp_hostile, takes_a_number_in_letters_and_no_letters_for_a_number)
 	fake_snmp_text(fake, USED, "");
 	cr_assert_eq(poll_for(LONG_MS)->state, COLLECTOR_FAILED);
 	cr_assert(isnan(value(NULL, "jvm_heap_used_bytes")));
+}
+
+static void expect_bytes(const char *bytes, size_t len, double number)
+{
+	fake_snmp_bytes(fake, USED, bytes, len);
+	expect_good();
+	cr_assert_eq(value(NULL, "jvm_heap_used_bytes"), number);
+}
+
+static void expect_no_bytes(const char *bytes, size_t len, const char *text)
+{
+	fake_snmp_bytes(fake, USED, bytes, len);
+	cr_assert_eq(poll_for(LONG_MS)->state, COLLECTOR_FAILED);
+	cr_assert_not_null(strstr(collector_host_last(host, target)->text, text), "%s",
+			   collector_host_last(host, target)->text);
+	cr_assert(isnan(value(NULL, "jvm_heap_used_bytes")));
+}
+
+/* C programs send the end of their strings, or a field that they have padded. */
+Test(snmp_hostile, takes_a_number_with_nuls_behind_it_and_none_with_nuls_within)
+{
+	setup_jvm();
+	expect_bytes("12", sizeof "12", 12);
+	expect_bytes("13\0\0\0\0\0", 7, 13);
+	expect_no_bytes("12\0junk", 7,
+			"jvm_heap_used_bytes: not_a_number: 12?junk: this is no number");
+	expect_no_bytes("12\0 \0", 5, "not_a_number: 12? : this is no number");
+	expect_no_bytes("\00012", 3, "not_a_number: ?12: this is no number");
+	expect_no_bytes("\0\0", 2, "not_a_number: : this is no number");
 }
 
 Test(snmp_hostile, warns_of_a_value_once_until_it_is_all_right_again)

@@ -118,6 +118,21 @@ Test(snmp_cells, take_texts_with_their_length_and_not_with_a_nul)
 	cr_assert_eq(cell->len, 0);
 }
 
+/* Or NULs up to the cut would hide what is behind them. */
+Test(snmp_cells, take_no_end_of_a_text_for_its_end_where_it_was_cut)
+{
+	char text[1100] = "ms1";
+	const struct source_cell *cell;
+
+	text[sizeof text - 1] = 'x';
+	cell = put(ASN_OCTET_STR, text, sizeof text);
+	cr_assert_eq(cell->len, 1024);
+	cr_assert_eq(cell->text[1023], '?');
+	cell = put(ASN_OCTET_STR, text, 1024);
+	cr_assert_eq(cell->len, 1024);
+	cr_assert_eq(cell->text[1023], '\0');
+}
+
 Test(snmp_cells, take_nothing_for_what_is_no_figure)
 {
 	const oid other[] = { 1, 3 };
@@ -212,21 +227,43 @@ Test(snmp_report, survives_every_cut_and_every_wrong_byte)
 {
 	uint8_t copy[sizeof report_of_snmpd];
 	uint8_t *exact;
+	uint32_t id;
 
 	for (size_t len = 0; len < sizeof report_of_snmpd; len++) {
 		exact = malloc(len + 1); /* a read past the end is seen by the sanitizers */
 		memcpy(exact + 1, report_of_snmpd, len);
 		cr_assert_eq(snmp_report_read(exact + 1, len, &report), -EBADMSG);
+		cr_assert_not(snmp_report_id(exact + 1, len, &id));
 		free(exact);
 	}
 	for (size_t i = 0; i < sizeof copy; i++)
 		for (int value = 0; value < 256; value++) {
 			memcpy(copy, report_of_snmpd, sizeof copy);
 			copy[i] = (uint8_t)value;
+			(void)snmp_report_id(copy, sizeof copy, &id);
 			if (snmp_report_read(copy, sizeof copy, &report) == 0)
 				cr_assert(report.engine.len >= 5 &&
 					  report.engine.len <= SNMP_ENGINE_MAX);
 		}
+}
+
+Test(snmp_report, belongs_to_the_message_of_its_id)
+{
+	const uint8_t answer[] = { 0x30, 19,  2,    1, 1, 4, 6,    'p',  'u',  'b', 'l',
+				   'i',  'c', 0xa2, 6, 2, 4, 0x12, 0x34, 0x56, 0x78 };
+	uint8_t question[sizeof answer];
+	uint32_t id = 0;
+
+	cr_assert(snmp_report_id(answer, sizeof answer, &id));
+	cr_expect_eq(id, 0x12345678);
+	for (size_t len = 0; len < sizeof answer; len++)
+		cr_expect_not(snmp_report_id(answer, len, &id), "%zu bytes", len);
+	memcpy(question, answer, sizeof question);
+	question[13] = 0xa0;
+	cr_expect_not(snmp_report_id(question, sizeof question, &id), "no answer");
+	cr_assert(snmp_report_id(report_of_snmpd, sizeof report_of_snmpd, &id));
+	cr_assert_eq(snmp_report_read(report_of_snmpd, sizeof report_of_snmpd, &report), 0);
+	cr_expect_eq(id, report.message);
 }
 
 Test(snmp_report, tells_a_community_from_another)

@@ -31,6 +31,9 @@ static void end_v3(void)
 
 TestSuite(snmp_v3, .init = begin_v3, .fini = end_v3, .timeout = 60);
 
+/* Of the source, JVM's own if NULL. */
+static const char *profile;
+
 /* One agent, one target, a user; settings: up to three more, NULL-terminated. */
 static void setup_named(const char *user, const char *const *more)
 {
@@ -42,7 +45,7 @@ static void setup_named(const char *user, const char *const *more)
 		fake = fake_snmp_new(FAKE_NORMAL);
 		fake_snmp_jvm(fake, 100, 400, 1000);
 	}
-	err = try_open(JVM, settings);
+	err = try_open(profile != NULL ? profile : JVM, settings);
 	cr_assert_null(err, "%s", err);
 	target = collector_host_add(host, "ms1", fake_snmp_endpoint(fake), false);
 }
@@ -50,6 +53,13 @@ static void setup_named(const char *user, const char *const *more)
 static void setup_user(const char *const *more)
 {
 	setup_named("user=poller", more);
+}
+
+static void setup_context(const char *with, const char *const *more)
+{
+	profile = with;
+	setup_user(more);
+	profile = NULL;
 }
 
 /*** Discovery ***/
@@ -112,7 +122,19 @@ Test(snmp_v3, takes_no_discovery_that_fits_no_question)
 		expect_bad(SHORT_MS, CR_TIMEOUT, "is SNMP v3 spoken there?");
 	}
 	fake_snmp_mode(fake, FAKE_OTHER_PORT, 0);
-	expect_bad(SHORT_MS, CR_TIMEOUT, "no answer to the discovery");
+	expect_bad(SHORT_MS, CR_TIMEOUT, "no answer in 200 ms from the polled address, but");
+	fake_snmp_mode(fake, FAKE_NORMAL, 0);
+	expect_good();
+}
+
+Test(snmp_v3, names_who_answers_in_the_place_of_an_agent_that_it_knows)
+{
+	setup_user(NULL);
+	expect_good();
+	fake_snmp_mode(fake, FAKE_OTHER_PORT, 0);
+	expect_bad(SHORT_MS, CR_TIMEOUT, "no answer to user poller");
+	expect_bad(SHORT_MS, CR_TIMEOUT,
+		   "has answered: poll that one, or set strict_source: false");
 	fake_snmp_mode(fake, FAKE_NORMAL, 0);
 	expect_good();
 }
@@ -375,6 +397,15 @@ Test(snmp_v3, refuses_a_password_that_is_too_short_or_open_to_others)
 		       "so others than its owner and group can get at it; run chmod 640 ");
 }
 
+static void expect_community_refusal(const char *with, const char *text)
+{
+	const char *more[] = { community_setting, NULL };
+	const char *err = try_open(with, more);
+
+	cr_assert_not_null(err, "%s", text);
+	cr_expect_str_eq(err, text);
+}
+
 /* A password that nobody uses is one that somebody believes in. */
 Test(snmp_v3, refuses_secrets_and_names_that_it_would_not_use)
 {
@@ -386,7 +417,6 @@ Test(snmp_v3, refuses_secrets_and_names_that_it_would_not_use)
 		{ auth_setting, "auth_password_file: set version to 3, or leave it out" },
 		{ "priv_protocol=aes", "priv_protocol: set version to 3, or leave it out" },
 		{ priv_setting, "priv_password_file: set version to 3, or leave it out" },
-		{ "context=ms1", "context: set version to 3, or leave it out" },
 		{ "engine_id=0102030405", "engine_id: set version to 3, or leave it out" },
 	};
 
@@ -407,24 +437,16 @@ Test(snmp_v3, refuses_secrets_and_names_that_it_would_not_use)
 		cr_assert_not_null(err, "%s", cases[i].setting);
 		cr_expect_str_eq(err, cases[i].text);
 	}
-}
-
-Test(snmp_v3, refuses_version_1_for_64_bit_counters)
-{
-	const char *more[] = { community_setting, "version=1", NULL };
-	const char *err = try_open(JVM, more);
-
-	cr_assert_not_null(err);
-	cr_assert_not_null(strstr(err, "version 1 has no 64-bit counters"), "%s", err);
+	expect_community_refusal(JVM " context: ms1",
+				 "context: set version to 3, or leave it out; versions 1 and 2c "
+				 "have a community_suffix");
 }
 
 /*** Contexts ***/
 
 Test(snmp_v3, says_what_to_do_about_a_context_that_the_agent_does_not_have)
 {
-	const char *more[] = { "context=mydomain@ms1", NULL };
-
-	setup_user(more);
+	setup_context(JVM " context: mydomain@ms1", NULL);
 	expect_good();
 	fake_snmp_mode(fake, FAKE_NO_CONTEXT, 0);
 	expect_bad(LONG_MS, CR_ABSENT,
@@ -450,27 +472,23 @@ Test(snmp_v3, says_what_to_do_about_a_context_that_is_missing)
 /* As snmpd does. */
 Test(snmp_v3, thinks_of_the_context_when_an_agent_is_silent)
 {
-	const char *more[] = { "context=ms1", NULL };
-	const char *encrypted[] = { "context=ms1", "auth_protocol=sha-256",
-				    auth_setting,  "priv_protocol=aes",
-				    priv_setting,  NULL };
+	const char *encrypted[] = { "auth_protocol=sha-256", auth_setting, "priv_protocol=aes",
+				    priv_setting, NULL };
 
-	setup_user(more);
+	setup_context(JVM " context: ms1", NULL);
 	fake_snmp_mode(fake, FAKE_MUTE_USER, 0);
 	expect_bad(SHORT_MS, CR_TIMEOUT,
 		   "does not answer user poller in 200 ms: busy, or it has no context \"ms1\" "
 		   "(option context)");
 	collector_host_close(host);
-	setup_user(encrypted);
+	setup_context(JVM " context: ms1", encrypted);
 	expect_bad(SHORT_MS, CR_AUTH, "or it has no context \"ms1\" (option context)");
 }
 
 Test(snmp_v3, thinks_of_the_context_where_nothing_is_found)
 {
-	const char *more[] = { "context=ms1", NULL };
-
 	fake = fake_snmp_new(FAKE_NORMAL); /* it has nothing */
-	setup_user(more);
+	setup_context(JVM " context: ms1", NULL);
 	expect_bad(LONG_MS, CR_ABSENT, "or is \"ms1\" the wrong context?");
 	collector_host_close(host);
 	setup_user(NULL);

@@ -104,6 +104,18 @@ Test(hostile, json_with_a_nul_is_told_in_words_of_our_own)
 	}
 }
 
+/* Whoever reads it as a C string would take what stands before the NUL. */
+Test(hostile, json_with_a_nul_behind_it_is_no_json)
+{
+	static const char body[] = "{\"n\":1}\0{\"n\":2}";
+	const struct source_answer answer = { .bytes = body, .len = sizeof body - 1 };
+
+	bench_begin(NULL, json);
+	(void)source_extract(bench_sample, 0, &answer);
+	EXPECT_FAILED(source_end(bench_sample, "ms1"), CR_REPLY,
+		      "bad JSON in line 1, column 8: it holds a NUL byte");
+}
+
 /* What the last of them says would be believed, and the first by another reader. */
 Test(hostile, json_that_says_two_things_of_one_key)
 {
@@ -321,6 +333,25 @@ Test(hostile, rows_of_series_without_end)
 		at += sprintf(at, "n{s=\"ms%d\"} 1\n", i);
 	expect_bounded("many names", "{ format: prometheus, key: s, fields: { busy_threads: n } }",
 		       body, CR_REPLY, "more than 4096 rows or 65536 values in the answer");
+}
+
+/* Each is compared with all others: the square of their number would take minutes. */
+Test(hostile, many_series_of_which_one_comes_twice)
+{
+	char *body = calloc(1, 2 * BODY_MAX), *at = body;
+
+	for (int i = 0; i < 60000; i++)
+		at += sprintf(at, "n{l=\"%d\"} 1\n%s", i, i < 40000 ? "m 1\n" : "");
+	sprintf(at, "n{l=\"0\"} 1\n");
+	expect_bounded("one of 100,000 lines",
+		       "{ format: prometheus, fields: { busy_threads: { "
+		       "select: n, reduce: sum } } }",
+		       body, CR_VALUE, "busy_threads: twice: in lines 1 and 100001: ");
+	expect_bounded("all the same",
+		       "{ format: prometheus, fields: { busy_threads: { select: n, "
+		       "reduce: sum } } }",
+		       fill("", "n{l=\"0\"} 1\n", "", 60000 * 11), CR_VALUE,
+		       "busy_threads: twice: in lines 1 and 2: ");
 }
 
 Test(hostile, text_that_costs_a_regular_expression_much)

@@ -101,7 +101,8 @@ Test(source_parse, says_what_is_missing_or_too_much)
 		{ "{ format: json, requests: {}, a: b }",
 		  "/a: unknown key \"a\"; there are transport, scope, auth, help, requests, "
 		  "method, path, query, body, format, headers, ok, error, rows, key, skip, where, "
-		  "fields, sample_time\n/requests: 0 requests; 1 to 16 can be made\n" },
+		  "fields, sample_time, context, community_suffix\n/requests: 0 requests; 1 to 16 "
+		  "can be made\n" },
 		{ "{ format: json, requests: { a: { " FIELDS " } }, " FIELDS " }",
 		  "/fields: where there are requests, each has its own fields\n" },
 		{ "{ requests: { a: { format: json, scope: group, " FIELDS " } } }",
@@ -348,6 +349,79 @@ Test(source_parse, tells_which_variables_are_named_and_where)
 		cr_expect_str_eq(bench_source->variable[i].pointer, expected[i][1]);
 	}
 	cr_expect_str_eq(bench_source->request[0].path, "/${name}/${name}?z=${zone}");
+}
+
+#define TABLE "format: snmp-table, key: .1.3.6.1, fields: { busy_threads: .1.3.6.2 }"
+
+Test(source_parse, knows_whom_an_snmp_agent_is_asked_about)
+{
+	static const struct {
+		const char *description, *suffix, *context, *pointer;
+		enum source_scope scope;
+	} cases[] = {
+		{ "{ " TABLE " }", "", "", NULL, SOURCE_GROUP },
+		{ "{ " TABLE ", community_suffix: '@mydomain' }", "@mydomain", "", NULL,
+		  SOURCE_GROUP },
+		{ "{ " TABLE ", community_suffix: '@${name}' }", "@${name}", "",
+		  "/community_suffix", SOURCE_SERVER },
+		{ "{ " TABLE ", context: 'm${name}' }", "", "m${name}", "/context", SOURCE_SERVER },
+		{ "{ " TABLE ", context: '${name}', scope: group }", "", "${name}", "/context",
+		  SOURCE_GROUP },
+		{ "{ context: '${name}', requests: { a: { " TABLE " } } }", "", "${name}",
+		  "/context", SOURCE_SERVER },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		bench_begin(NULL, cases[i].description);
+		cr_expect_str_eq(bench_source->community_suffix, cases[i].suffix);
+		cr_expect_str_eq(bench_source->context, cases[i].context);
+		cr_expect_eq(bench_source->scope, cases[i].scope, "%s", cases[i].description);
+		cr_assert_eq(bench_source->n_variables, cases[i].pointer != NULL);
+		if (cases[i].pointer != NULL)
+			cr_expect_str_eq(bench_source->variable[0].pointer, cases[i].pointer);
+	}
+}
+
+Test(source_parse, says_what_cannot_be_said_to_an_snmp_agent)
+{
+	static const struct bad bad[] = {
+		{ "{ format: json, context: x, " FIELDS " }",
+		  "/context: context is for SNMP; remove it from an HTTP source\n" },
+		{ "{ format: json, community_suffix: '@${name}', " FIELDS " }",
+		  "/community_suffix: community_suffix is for SNMP; remove it from an HTTP "
+		  "source\n" },
+		{ "{ community_suffix: '@${name', " TABLE " }",
+		  "/community_suffix: \"${name\" is no variable; write ${NAME}, closed by }\n" },
+		{ "{ community_suffix: \"@a\\n${name}\", " TABLE " }",
+		  "/community_suffix: community_suffix: it holds a control byte (0x0a) as byte 3; "
+		  "remove it\n" },
+		{ "{ context: \"\\x7f\", " TABLE " }",
+		  "/context: context: it holds a control byte (0x7f) as byte 1; remove it\n" },
+		{ "{ context: [ a ], " TABLE " }",
+		  "/context: here has to be one value, no list\n" },
+		{ "{ requests: { a: { context: x, " TABLE " } } }",
+		  "/requests/a/context: unknown key \"context\"; there are method, path, query, "
+		  "headers, body, format, ok, error, rows, key, skip, where, fields, "
+		  "sample_time\n" },
+	};
+
+	expect_faults(bad, COUNT(bad));
+}
+
+Test(source_parse, takes_255_bytes_for_a_context_and_no_more)
+{
+	char text[512], long_one[257];
+
+	memset(long_one, 'x', 256);
+	long_one[256] = '\0';
+	snprintf(text, sizeof text, "{ context: %s, " TABLE " }", long_one + 1);
+	cr_expect_eq(bench_parse(NULL, text), 0, "%s", bench_faults);
+	snprintf(text, sizeof text, "{ context: %s, " TABLE " }", long_one);
+	cr_expect_lt(bench_parse(NULL, text), 0);
+	cr_expect_str_eq(bench_faults, "/context: context: it has 256 bytes, and SNMP takes at "
+				       "most 255; shorten it\n");
+	snprintf(text, sizeof text, "{ context: '${name}%s', " TABLE " }", long_one + 1);
+	cr_expect_eq(bench_parse(NULL, text), 0, "it may have any length when it is filled in");
 }
 
 Test(source_parse, chooses_how_values_are_written_by_the_type_of_the_body)

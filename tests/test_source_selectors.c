@@ -171,7 +171,8 @@ Test(selectors, xml_says_where_a_path_is_wrong)
 Test(selectors, prometheus_matches_labels_as_promql_does)
 {
 	static const char body[] =
-		"# HELP a 1 { \" } of it\n# TYPE a gauge\na 1\na{} 2\na{l=\"x\"} 4 1795977803000\n"
+		"# HELP a 1 { \" } of it\n# TYPE a gauge\na 1\na{n=\"z\"} 2\na{l=\"x\"} 4 "
+		"1795977803000\n"
 		"a{l=\"xy\",m=\"p\",} 8\n  a { l = \"it's {a} \\\"b\\\" \\\\ c\" , m=\"q\" }  16  "
 		"\n"
 		"ab{l=\"x\"} 32\n\na{l=\"\\n\"} 64 # {trace=\"1\"} 0.5 1.5\r\n"

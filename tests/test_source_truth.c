@@ -49,6 +49,17 @@ Test(truth, takes_numbers_in_every_form_that_programs_write)
 	}
 }
 
+Test(truth, takes_a_zero_below_zero_for_zero)
+{
+	static const char *const zeros[] = { "-0", "-0.0", "\"-0\"", "-0e9", "\"-0.0\"" };
+
+	for (size_t i = 0; i < COUNT(zeros); i++) {
+		cr_expect_eq(read_field("jvm_heap_used_bytes", "", zeros[i]), 0);
+		cr_expect_eq(bench_value("", "jvm_heap_used_bytes"), 0);
+		cr_expect_not(signbit(bench_value("", "jvm_heap_used_bytes")), "%s", zeros[i]);
+	}
+}
+
 Test(truth, rejects_with_a_word_what_cannot_be_true_and_passes_no_zero_on)
 {
 	static const struct {
@@ -96,6 +107,91 @@ Test(truth, rejects_with_a_word_what_cannot_be_true_and_passes_no_zero_on)
 	}
 	cr_expect_eq(read_field("requests_total", "", "4294967295"), 0,
 		     "a count may have this value");
+}
+
+/* One field of text in Prometheus' format, from all series n, reduced so ("": it is not said how).
+ */
+static int read_series(const char *reduce, const char *body)
+{
+	char keys[256];
+
+	snprintf(keys, sizeof keys,
+		 "{ format: prometheus, fields: { busy_threads: { select: n%s%s } } }",
+		 *reduce != '\0' ? ", reduce: " : "", reduce);
+	bench_begin(NULL, keys);
+	return bench_read(body);
+}
+
+/* Added up they would be a load that nobody has, and the first of them may be the wrong one. */
+Test(truth, takes_no_series_that_comes_twice)
+{
+	static const char *const reduces[] = { "", "first", "sum", "max", "min", "mean", "count" };
+	static const struct {
+		const char *body, *lines;
+	} twice[] = {
+		{ "n 1\nn 2\n", "in lines 1 and 2" },
+		{ "n 1\nn 1\n", "in lines 1 and 2" },
+		{ "n 1\n# TYPE n gauge\nn{} 2\n", "in lines 1 and 3" },
+		{ "n{a=\"1\",b=\"2\"} 5\nn{a=\"2\"} 7\nn{ b = \"2\", a=\"1\", } 6 # {x=\"y\"} 1\n",
+		  "in lines 1 and 3" },
+		{ "n{a=\"\"} 1\nn{a=\"x\"} 2\nn 4\n", "in lines 1 and 3" },
+		{ "n{a=\"x\"} 1 1000\nn{a=\"x\"} 2 2000\n", "in lines 1 and 2" },
+		{ "n{a=\"x\"} 1\n{\"n\",\"a\"=\"x\"} NaN\n", "in lines 1 and 2" },
+		{ "n 1\nn 2\nn 3\n", "in lines 1 and 2" },
+	};
+	char text[160];
+
+	for (size_t i = 0; i < COUNT(twice); i++)
+		for (size_t k = 0; k < COUNT(reduces); k++) {
+			const int rc = read_series(reduces[k], twice[i].body);
+
+			snprintf(text, sizeof text, "busy_threads: twice: %s: same name and labels",
+				 twice[i].lines);
+			EXPECT_FAILED(rc, CR_VALUE, text);
+			cr_expect_eq(bench_state("", "busy_threads"), SOURCE_REJECTED);
+			cr_expect(isnan(bench_value("", "busy_threads")), "%s", twice[i].body);
+			cr_expect_str_eq(bench_row("")->reject[0], "twice");
+		}
+}
+
+Test(truth, takes_series_for_two_that_differ_in_a_label)
+{
+	static const struct {
+		const char *body;
+		double sum;
+	} differ[] = {
+		{ "n 1\nn{a=\"1\"} 2\nn{a=\"2\"} 4\nm 8\nm 16\n", 7 },
+		{ "n{a=\"b\"} 1\nn{b=\"a\"} 2\n", 3 },
+		{ "n{a=\"1\",b=\"2\"} 1\nn{a=\"2\",b=\"1\"} 2\nn{a=\"12\"} 4\nn{a=\"1\"} 8\n", 15 },
+		{ "n{a=\"x\"} 1\nn{a=\"x \"} 2\nn{a=\"x\\n\"} 4\nn{a=\"X\"} 8\n", 15 },
+	};
+
+	for (size_t i = 0; i < COUNT(differ); i++) {
+		cr_expect_eq(read_series("sum", differ[i].body), 0, "%s", bench_sample->text);
+		cr_expect_eq(bench_value("", "busy_threads"), differ[i].sum, "%s", differ[i].body);
+	}
+}
+
+Test(truth, takes_the_other_rows_and_figures_beside_a_series_that_comes_twice)
+{
+	static const char *const body[] = {
+		"n{s=\"ms1\",p=\"a\"} 1\nn{s=\"ms1\",p=\"b\"} 2\nn{s=\"ms2\",p=\"a\"} 4\n"
+		"n{p=\"a\",s=\"ms1\"} 8\nm{s=\"ms1\"} 16\nt{s=\"ms2\"} 1795977803\n"
+		"t{s=\"ms2\"} 1795977803\nstate{s=\"ms1\"} 1\nstate{s=\"ms1\"} 1\n"
+	};
+
+	bench_begin(NULL,
+		    "{ format: prometheus, key: s, where: { select: state, equals: '1', "
+		    "optional: true }, sample_time: t, fields: { busy_threads: { select: [n, "
+		    "'n{p=\"a\"}'], reduce: sum }, max_threads: { select: m, optional: true } "
+		    "} }");
+	cr_expect_eq(bench_answer(NULL, 1, body), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_state("ms1", "busy_threads"), SOURCE_REJECTED);
+	cr_expect(bench_has_note("ms1", "busy_threads: twice: in lines 1 and 4: "));
+	cr_expect_eq(bench_value("ms1", "max_threads"), 16);
+	cr_expect_eq(bench_value("ms2", "busy_threads"), 4);
+	cr_expect_eq(bench_row("ms2")->taken_ns, 0);
+	cr_expect(bench_has_note("ms2", "sample_time: t: twice: same name and labels"));
 }
 
 Test(truth, fails_for_null_and_for_nothing)

@@ -91,6 +91,35 @@ Test(statefile, an_empty_file_and_a_key_twice_are_broken)
 	cr_assert_null(root);
 }
 
+Test(statefile, a_text_with_a_nul_is_told_in_words_of_our_own)
+{
+	struct err err;
+	json_t *root;
+
+	state_write("it.json", "{\n \"name\": \"ms\\u00001\" }");
+	cr_assert_eq(read_it(&root, &err), 0);
+	cr_assert_null(root);
+	state_expect(err.text,
+		     "%s/it.json was broken (line 2: a text holds \\u0000, which is in no "
+		     "name: take it out): it is kept as %s/it.json.bad, and a new one begun");
+}
+
+/* As after a power cut. */
+Test(statefile, a_file_of_nuls_is_told_as_such)
+{
+	static const char nuls[64];
+	struct err err;
+	json_t *root;
+	FILE *file = fopen(state_path("it.json"), "w");
+
+	cr_assert_eq(fwrite(nuls, 1, sizeof nuls, file), sizeof nuls);
+	cr_assert_eq(fclose(file), 0);
+	cr_assert_eq(read_it(&root, &err), 0);
+	cr_assert_null(root);
+	state_expect(err.text, "%s/it.json was broken (line 1: it holds a NUL byte): it is kept as "
+			       "%s/it.json.bad, and a new one begun");
+}
+
 Test(statefile, a_broken_file_that_cannot_be_moved_is_an_error_and_stays)
 {
 	struct err err;

@@ -100,6 +100,10 @@ struct source {
 	enum source_scope scope;
 	bool has_auth; /* "auth" was given; else: basic with a user, bearer with a token */
 	enum source_auth auth;
+	/* SOURCE_SNMP. Whom an agent is asked about: what follows the community (versions 1 and
+	 * 2c), and the context (version 3). "${x}" stands for variable x: source_fill(). "": none.
+	 */
+	char *community_suffix, *context;
 	struct source_request *request;
 	size_t n_requests;
 	char **metric; /* names of all fields of all requests, each once */
@@ -133,6 +137,18 @@ extern const char *const source_language_keys[];
  */
 int source_fill(const char *text, const struct cr_target *target, enum source_escape escape,
 		char **out);
+
+#define SOURCE_ABOUT_MAX 255 /* bytes of a community, suffix included; of a context */
+
+/** Can this stand behind a community or in a context, values of variables apart? Returns 0, or
+ * -EINVAL with what is wrong in why. [any] */
+int source_about_check(const char *text, char *why, size_t why_len);
+
+/**
+ * The same once values are filled in. community: what it follows, which is not shown; NULL: it is a
+ * context, or nobody knows. Nothing at all is refused, too: it would ask about somebody else. [any]
+ */
+int source_about_check_filled(const char *text, const char *community, char *why, size_t why_len);
 
 /*** Samples ***/
 
@@ -169,7 +185,7 @@ struct source_sample {
 	const struct source *source;
 	struct source_row *row;
 	size_t n_rows;
-	struct source_note note[SOURCE_NOTES_MAX];
+	struct source_note *note;  /* NULL as long as there is none: they are rare, and large */
 	size_t n_notes, n_unnoted; /* kept, and past SOURCE_NOTES_MAX */
 
 	/* Set by source_end(). */

@@ -178,6 +178,8 @@ static void absorb_time(const struct absorb *absorb, struct source_row *row, siz
 {
 	const struct source_slot *slot = &absorb->sheet->parts->slot[i];
 	const struct source_sum *sum = source_sheet_at(absorb->sheet, absorb->at, i);
+	const enum source_reject reject =
+		sum->reject != SOURCE_TAKEN ? sum->reject : SOURCE_NO_TIME;
 	int64_t taken_ns;
 
 	if (source_value_time(slot, sum, &taken_ns)) {
@@ -185,11 +187,9 @@ static void absorb_time(const struct absorb *absorb, struct source_row *row, siz
 			row->taken_ns = taken_ns;
 		return;
 	}
-	source_sample_note(
-		absorb->sample, row->name, SIZE_MAX, CR_VALUE, "sample_time: %.60s: %s: %s",
-		slot->where,
-		source_reject_word(sum->reject != SOURCE_TAKEN ? sum->reject : SOURCE_NO_TIME),
-		source_reject_help(SOURCE_NO_TIME));
+	source_sample_note(absorb->sample, row->name, SIZE_MAX, CR_VALUE,
+			   "sample_time: %.60s: %s: %s", slot->where, source_reject_word(reject),
+			   source_reject_help(reject == SOURCE_TWICE ? reject : SOURCE_NO_TIME));
 }
 
 static int absorb_values(const struct absorb *absorb, const char *name)
@@ -356,6 +356,9 @@ static void take_cell(struct source_sheet *sheet, size_t row, size_t slot,
 
 	if (cell->kind == SOURCE_CELL_NONE)
 		return;
+	/* Many agents send the end of a C string, or a whole field that they have padded. */
+	while (raw.len > 0 && raw.text[raw.len - 1] == '\0')
+		raw.len--;
 	if (cell->kind == SOURCE_CELL_NUMBER) {
 		raw.kind = SOURCE_RAW_NUMBER;
 		raw.number = cell->number;

@@ -53,6 +53,7 @@ enum source_reject {
 	SOURCE_TOO_LARGE, /* 2^53 or more: "no limit", or no longer exact */
 	SOURCE_ABOVE_ONE, /* a share of more than all */
 	SOURCE_MANY,      /* several values and no word how to make one of them */
+	SOURCE_TWICE,     /* from a series that the answer has twice */
 	SOURCE_NO_TIME,   /* no time of this century */
 };
 
@@ -138,6 +139,11 @@ size_t source_sheet_named(struct source_sheet *sheet, const char *name);
 void source_sheet_take(struct source_sheet *sheet, size_t row, size_t slot,
 		       const struct source_raw *raw);
 
+/** A value that has come cannot be true, for a reason that only its kind knows: the first such
+ * reason counts, before all others. text: what to show of it. */
+void source_sheet_refuse(struct source_sheet *sheet, size_t row, size_t slot,
+			 enum source_reject reject, const char *text);
+
 static inline const struct source_sum *source_sheet_at(const struct source_sheet *sheet, size_t row,
 						       size_t slot)
 {
@@ -153,7 +159,8 @@ void source_names_fini(struct source_names *names);
 
 /*** Values: source_value.c ***/
 
-/** The value as text, cut by after, before and map; false: none, or it does not fit. */
+/** The value as text, cut by after, before and map; false: none, it does not fit, or there is a NUL
+ * in it. */
 bool source_value_text(const struct source_slot *slot, const struct source_raw *raw, char *buf,
 		       size_t len);
 
@@ -299,6 +306,14 @@ struct json_t *source_parser_item(const struct json_t *json, size_t i);
 /** Index of a metric of the source, made if new; SIZE_MAX with a fault. */
 size_t source_parser_metric(struct source_parser *parser, const struct source_at *at,
 			    const char *name);
+
+/** Note the variables that a text names which is sent. Which servers have them is for the
+ * configuration to say. */
+void source_parser_variables(struct source_parser *parser, const struct source_at *at,
+			     const char *text);
+
+/** Read whom an SNMP agent is asked about; the transport is known. */
+void source_parser_about(struct source_parser *parser, const struct json_t *root);
 
 /** Read one request. shared: keys that are presets for it, or NULL. */
 void source_parser_request(struct source_parser *parser, const struct source_at *at,

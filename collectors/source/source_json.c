@@ -331,6 +331,8 @@ static const char *key_before(const char *bytes, size_t end, size_t *len)
 	return bytes + begin + 1;
 }
 
+#define NUL_BYTE "it holds a NUL byte"
+
 const char *source_json_words(const json_error_t *where)
 {
 	switch (json_error_code(where)) {
@@ -338,7 +340,7 @@ const char *source_json_words(const json_error_t *where)
 	case json_error_null_byte_in_key:
 		return "a text holds \\u0000, which no name or figure does";
 	case json_error_null_value:
-		return "it holds a NUL byte";
+		return NUL_BYTE;
 	default:
 		return where->text;
 	}
@@ -347,15 +349,18 @@ const char *source_json_words(const json_error_t *where)
 static void fail_load(struct source_reading *reading, const struct source_answer *answer,
 		      const json_error_t *where)
 {
+	const size_t at = (size_t)where->position; /* behind what was read last */
+	const bool is_nul = at > 0 && at <= answer->len && answer->bytes[at - 1] == '\0';
 	const char *key;
 	size_t len;
 
 	if (json_error_code(where) != json_error_duplicate_key) {
 		source_reading_fail(reading, CR_REPLY, "bad JSON in line %d, column %d: %s",
-				    where->line, where->column, source_json_words(where));
+				    where->line, where->column,
+				    is_nul ? NUL_BYTE : source_json_words(where));
 		return;
 	}
-	key = key_before(answer->bytes, (size_t)where->position, &len);
+	key = key_before(answer->bytes, at, &len);
 	source_reading_fail(reading, CR_REPLY,
 			    "bad JSON in line %d, column %d: the key \"%.*s\" is there twice; who "
 			    "knows which one is true",

@@ -9,9 +9,10 @@
 #include "source_json.h"
 
 const char *const source_language_keys[] = {
-	"transport", "scope", "auth",   "help",    "requests",    "method", "path",
-	"query",     "body",  "format", "headers", "ok",          "error",  "rows",
-	"key",       "skip",  "where",  "fields",  "sample_time", NULL,
+	"transport", "scope", "auth",   "help",    "requests",    "method",  "path",
+	"query",     "body",  "format", "headers", "ok",          "error",   "rows",
+	"key",       "skip",  "where",  "fields",  "sample_time", "context", "community_suffix",
+	NULL,
 };
 static const char *const transports[] = { "http", "snmp", NULL };
 static const char *const scopes[] = { "server", "group", NULL };
@@ -132,6 +133,13 @@ static void check_transport(struct source_parser *parser, const json_t *root)
 	}
 }
 
+/* Is each server asked about itself? Then one answer is not about many. */
+static bool is_about_one(const struct source *source)
+{
+	return strstr(source->community_suffix, "${") != NULL ||
+	       strstr(source->context, "${") != NULL;
+}
+
 static void check_scope(struct source_parser *parser, const json_t *root)
 {
 	const struct source_at at = { &root_at, "scope", 0 };
@@ -140,7 +148,8 @@ static void check_scope(struct source_parser *parser, const json_t *root)
 
 	for (size_t i = 0; i < source->n_requests; i++)
 		has_rows = has_rows && source->request[i].has_rows;
-	source->scope = (enum source_scope)read_word(parser, root, "scope", scopes, (int)has_rows);
+	source->scope = (enum source_scope)read_word(parser, root, "scope", scopes,
+						     has_rows && !is_about_one(source));
 	if (source->scope == SOURCE_GROUP && !has_rows && !parser->is_faulty)
 		source_parser_fault(parser, &at,
 				    "scope group: each request needs a key, which tells the "
@@ -165,7 +174,9 @@ static void read_source(struct source_parser *parser, const json_t *root)
 	read_help(parser, root);
 	read_requests(parser, root);
 	check_transport(parser, root);
-	check_scope(parser, root);
+	source_parser_about(parser, root);
+	if (!parser->is_out_of_memory)
+		check_scope(parser, root);
 }
 
 int source_parse(const char *json, struct source **out, source_fault_fn *on_fault, void *user)
@@ -213,6 +224,8 @@ void source_free(struct source *source)
 	free(source->metric);
 	free(source->where);
 	free(source->is_optional);
+	free(source->community_suffix);
+	free(source->context);
 	free(source->help_auth);
 	free(source->help_absent);
 	free(source);

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "source_regex.h"
+#include "source_twice.h"
 
 enum { MATCHES_MAX = 16 };
 
@@ -260,9 +261,33 @@ static size_t row_of(struct source_reading *reading, const struct source_series 
 	return has_key ? SIZE_MAX : 0;
 }
 
-static void take_series(struct source_reading *reading, const struct source_series *series)
+/* A series, where it stands, and those that came before. */
+struct arrival {
+	const struct source_series *series;
+	size_t line;
+	struct source_twice *twice;
+};
+
+/* What makes a figure is remembered: one that comes twice would count twice. */
+static void take_value(struct source_reading *reading, const struct arrival *arrival, size_t row,
+		       size_t slot)
 {
+	const struct source_series *series = arrival->series;
 	const struct source_raw raw = { .text = series->value, .len = strlen(series->value) };
+	const struct source_parts *parts = reading->parts;
+	const enum source_role role = parts->slot[slot].role;
+	const size_t place = row * parts->n_slots + slot;
+
+	source_sheet_take(reading->sheet, row, slot, &raw);
+	if (role != SOURCE_ROLE_FIELD && role != SOURCE_ROLE_TIME)
+		return;
+	if (source_twice_note(arrival->twice, series, (uint32_t)place, arrival->line) < 0)
+		reading->sheet->is_out_of_memory = true;
+}
+
+static void take_series(struct source_reading *reading, const struct arrival *arrival)
+{
+	const struct source_series *series = arrival->series;
 	const struct source_parts *parts = reading->parts;
 	size_t row = SIZE_MAX - 1; /* not looked for yet */
 
@@ -272,14 +297,14 @@ static void take_series(struct source_reading *reading, const struct source_seri
 		if (at->role == SOURCE_ROLE_KEY || !slot_fits(reading, at, series))
 			continue;
 		if (source_slot_is_of_answer(at)) {
-			source_sheet_take(reading->sheet, 0, slot, &raw);
+			take_value(reading, arrival, 0, slot);
 			continue;
 		}
 		if (row == SIZE_MAX - 1)
 			row = row_of(reading, series);
 		if (row == SIZE_MAX)
 			return;
-		source_sheet_take(reading->sheet, row, slot, &raw);
+		take_value(reading, arrival, row, slot);
 	}
 }
 
@@ -291,19 +316,35 @@ static bool is_openmetrics(const struct source_answer *answer)
 	       strncasecmp(answer->content_type, type, sizeof type - 1) == 0;
 }
 
+/* All lines. Returns as source_series_next() did last. */
+static int read_lines(struct source_reading *reading, struct source_series_reader *reader)
+{
+	struct source_twice twice = { 0 };
+	const struct source_series *series;
+	int rc;
+
+	while ((rc = source_series_next(reader, &series)) > 0 && !reading->sheet->is_too_much &&
+	       !reading->budget.is_spent) {
+		const struct arrival arrival = { series, reader->line, &twice };
+
+		take_series(reading, &arrival);
+	}
+	if (rc == 0)
+		source_twice_refuse(&twice, reading->sheet);
+	source_twice_fini(&twice);
+	return rc;
+}
+
 static int read_prometheus(struct source_reading *reading, const struct source_answer *answer)
 {
 	struct source_series_reader reader;
-	const struct source_series *series;
 	int rc;
 
 	if (source_looks_like_html(answer))
 		return source_reading_fail(reading, CR_REPLY,
 					   "not metrics: looks like HTML (login page?)");
 	source_series_begin(&reader, answer->bytes, answer->len);
-	while ((rc = source_series_next(&reader, &series)) > 0 && !reading->sheet->is_too_much &&
-	       !reading->budget.is_spent)
-		take_series(reading, series);
+	rc = read_lines(reading, &reader);
 	if (reading->budget.is_spent)
 		return source_reading_fail_late(reading, reader.line);
 	if (rc < 0)

@@ -39,6 +39,7 @@ void source_sample_free(struct source_sample *sample)
 	for (size_t i = 0; i < sample->n_rows; i++)
 		row_fini(&sample->row[i]);
 	free(sample->row);
+	free(sample->note);
 	if (sample->progress != NULL) {
 		free(sample->progress->outcome);
 		source_names_fini(&sample->progress->names);
@@ -57,14 +58,17 @@ void source_clean(char *text)
 void source_sample_note(struct source_sample *sample, const char *row, size_t metric,
 			enum cr_why why, const char *fmt, ...)
 {
-	struct source_note *note = &sample->note[sample->n_notes];
+	struct source_note *note;
 	va_list args;
 
-	if (sample->n_notes == SOURCE_NOTES_MAX) {
+	if (sample->note == NULL)
+		sample->note = calloc(SOURCE_NOTES_MAX, sizeof *sample->note);
+	sample->progress->is_out_of_memory |= sample->note == NULL;
+	if (sample->note == NULL || sample->n_notes == SOURCE_NOTES_MAX) {
 		sample->n_unnoted++;
 		return;
 	}
-	sample->n_notes++;
+	note = &sample->note[sample->n_notes++];
 	(void)snprintf(note->row, sizeof note->row, "%s", row);
 	note->metric = metric != SIZE_MAX ? sample->source->metric[metric] : NULL;
 	note->why = why;
@@ -338,6 +342,8 @@ int source_end(struct source_sample *sample, const char *server)
 		return fail_requests(sample);
 	for (size_t i = 0; i < sample->n_rows; i++)
 		note_missing(sample, &sample->row[i]);
+	if (progress->is_out_of_memory)
+		return fail(sample, CR_REPLY, "no memory for the answer");
 	return server != NULL ? judge_server(sample) : judge_group(sample);
 }
 

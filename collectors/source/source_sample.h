@@ -15,7 +15,7 @@ struct source_progress {
 	char text[224];
 	size_t cap_rows;
 	struct source_names names;
-	bool is_out_of_memory;
+	bool is_out_of_memory; /* a note is lost, and with it perhaps what was wrong */
 };
 
 /** The row of this name, made if need be; NULL without memory. [any] */

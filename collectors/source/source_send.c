@@ -37,9 +37,8 @@ static void add_variable(struct source_parser *parser, const struct source_at *a
 		source->n_variables++;
 }
 
-/* Which servers have them is for the configuration to say. */
-static void note_variables(struct source_parser *parser, const struct source_at *at,
-			   const char *text)
+void source_parser_variables(struct source_parser *parser, const struct source_at *at,
+			     const char *text)
 {
 	for (; (text = strstr(text, "${")) != NULL; text += 2) {
 		const char *end = source_variable_end(text);
@@ -112,8 +111,8 @@ static void add_query(const struct source_request_reader *reader)
 
 		if (text == NULL)
 			continue;
-		note_variables(reader->parser, &here, name);
-		note_variables(reader->parser, &here, text);
+		source_parser_variables(reader->parser, &here, name);
+		source_parser_variables(reader->parser, &here, text);
 		text_add(&path, path.ptr != NULL && strchr(path.ptr, '?') != NULL ? "&" : "?", 1);
 		write_value(&path, name);
 		text_add(&path, "=", 1);
@@ -143,7 +142,7 @@ static void read_path(const struct source_request_reader *reader)
 					    (size_t)(letter - text) + 1);
 			break;
 		}
-	note_variables(reader->parser, &at, text);
+	source_parser_variables(reader->parser, &at, text);
 	request->path = source_parser_copy(reader->parser, text);
 	add_query(reader);
 }
@@ -158,7 +157,7 @@ static void read_method(const struct source_request_reader *reader)
 	int method = text != NULL;
 
 	if (text != NULL) {
-		note_variables(reader->parser, &at, text);
+		source_parser_variables(reader->parser, &at, text);
 		request->body = source_parser_copy(reader->parser, text);
 	}
 	json = source_request_get(reader, "method", &at);
@@ -211,7 +210,7 @@ static void check_header(const struct source_request_reader *reader, const struc
 					    "a header is one line of printable letters");
 			break;
 		}
-	note_variables(reader->parser, at, value);
+	source_parser_variables(reader->parser, at, value);
 }
 
 static void read_headers(const struct source_request_reader *reader)

@@ -9,6 +9,8 @@
 
 #include <callrouter/order.h>
 
+#include "text.h"
+
 /*** Names ***/
 
 static uint32_t *probe(const struct source_names *names, const void *base, size_t stride,
@@ -65,7 +67,7 @@ void source_names_fini(struct source_names *names)
 static bool reserve(struct source_sheet *sheet)
 {
 	const size_t width = sheet->parts->n_slots > 0 ? sheet->parts->n_slots : 1;
-	size_t cap = sheet->cap_rows > 0 ? 2 * sheet->cap_rows : 2;
+	size_t cap = sheet->cap_rows > 0 ? 2 * sheet->cap_rows : 1; /* many have row 0 only */
 	struct source_sum *sum;
 	char(*name)[SOURCE_NAME_LEN];
 
@@ -222,4 +224,15 @@ void source_sheet_take(struct source_sheet *sheet, size_t row, size_t slot,
 		take_number(sum, at, raw);
 		break;
 	}
+}
+
+void source_sheet_refuse(struct source_sheet *sheet, size_t row, size_t slot,
+			 enum source_reject reject, const char *text)
+{
+	struct source_sum *sum = &sheet->sum[row * sheet->parts->n_slots + slot];
+
+	if (sum->reject == reject)
+		return;
+	sum->reject = reject;
+	(void)text_copy(sum->text, sizeof sum->text, text);
 }

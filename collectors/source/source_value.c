@@ -25,6 +25,7 @@ static const struct {
 	[SOURCE_TOO_LARGE] = { "too_large", "2^53 or more means \"no limit\", or is not exact" },
 	[SOURCE_ABOVE_ONE] = { "above_one", "more than all of it; is it percent?" },
 	[SOURCE_MANY] = { "many", "several values match; select one, or add reduce" },
+	[SOURCE_TWICE] = { "twice", "same name and labels; who knows which one is true" },
 	[SOURCE_NO_TIME] = { "no_time", "not a time from 2001 to 2100; is the unit right?" },
 };
 
@@ -86,8 +87,8 @@ bool source_value_text(const struct source_slot *slot, const struct source_raw *
 	const char *text, *cut, *other;
 	size_t n;
 
-	if (!own_text(raw, number, sizeof number, &text, &n))
-		return false;
+	if (!own_text(raw, number, sizeof number, &text, &n) || memchr(text, '\0', n) != NULL)
+		return false; /* what stands before a NUL is not all of it */
 	if (slot->after != NULL) {
 		cut = find(text, n, slot->after);
 		if (cut == NULL)
@@ -194,6 +195,7 @@ enum source_reject source_value_number(const struct source_slot *slot, const str
 		return reject;
 	if (isnan(*out))
 		return SOURCE_NAN;
+	*out += 0.0; /* or -0 would be shown as such */
 	return isinf(*out) ? SOURCE_INFINITE : SOURCE_TAKEN;
 }
 
@@ -248,6 +250,8 @@ enum source_state source_value_reduce(const struct source_slot *slot, const stru
 	if (sum->n == 0)
 		return SOURCE_MISSING;
 	*reject = sum->reject;
+	if (*reject == SOURCE_TWICE)
+		return SOURCE_REJECTED;
 	if (slot->reduce == SOURCE_COUNT)
 		*reject = SOURCE_TAKEN;
 	else if (slot->reduce == SOURCE_ONE && sum->n > 1)

@@ -225,7 +225,9 @@ struct cr_open {
 			       service's */
 	const void *saved;  /* routers: what the predecessor's save() wrote, or NULL */
 	size_t saved_len;
-	char *err; /* on failure: one line for the operator */
+	char *err; /* "" at first; on failure: one line for the operator, or one for each wrong
+		      option. A line that begins with an option's name is told where that one was
+		      written */
 	size_t err_len;
 };
 
@@ -315,9 +317,9 @@ struct cr_target {
 
 	/*** Since 1.3 ***/
 
-	/* Of the variables that the source's path, query, headers or body name, those that this
-	 * server has; "${name}" is name above. None if is_shared. Unchanged as long as the target
-	 * lives. */
+	/* Of the variables that the source names in what it sends (path, query, headers, body,
+	 * community_suffix, context), those that this server has; "${name}" is name above. None if
+	 * is_shared. Unchanged as long as the target lives. */
 	const struct cr_var *var; /* [n_vars] */
 	size_t n_vars;
 };

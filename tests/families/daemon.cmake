@@ -13,9 +13,9 @@ unit_test(derive SOURCES daemon/derive.c)
 target_compile_definitions(test_smooth PRIVATE TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
 
 # They are their own rankers.
-foreach(name ranker ranker_targets)
-	unit_test(${name} SOURCES daemon/ranker.c daemon/ranker_now.c daemon/ranker_child.c
-		daemon/ranker_collector.c daemon/ranker_facts.c daemon/ranker_trial.c daemon/document.c
+foreach(name ranker ranker_life ranker_targets)
+	unit_test(${name} SOURCES daemon/ranker.c daemon/ranker_life.c daemon/ranker_now.c
+		daemon/ranker_child.c daemon/ranker_collector.c daemon/ranker_facts.c daemon/ranker_trial.c daemon/document.c
 		core/plugin.c core/elf.c ${counters_part} core/image.c core/log.c core/option.c core/text.c
 		core/view.c core/words.c core/err.c LIBS PkgConfig::jansson PkgConfig::libevent_core m)
 	target_compile_definitions(test_${name} PRIVATE
@@ -24,9 +24,17 @@ endforeach()
 test_plugin(acts)
 # library.cmake makes the other one
 add_dependencies(test_ranker plugin_acts plugin_prepares)
+add_dependencies(test_ranker_life plugin_acts)
 test_plugin(judges)
 test_plugin(made_for_1_2)
 add_dependencies(test_ranker_targets plugin_judges plugin_made_for_1_2)
+
+unit_test(catalogue SOURCES daemon/catalogue.c daemon/generation.c daemon/manifest.c daemon/stage.c
+	daemon/document.c daemon/statefile.c core/log.c
+	core/plugin.c core/elf.c core/option.c core/text.c core/words.c core/err.c LIBS PkgConfig::jansson)
+target_compile_definitions(test_catalogue PRIVATE
+	TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")
+add_dependencies(test_catalogue plugin_collecting)
 
 unit_test(ranker_facts SOURCES daemon/ranker_facts.c daemon/document.c core/plugin.c core/elf.c
 	core/option.c core/text.c core/err.c LIBS PkgConfig::jansson PkgConfig::libevent_core)
@@ -41,6 +49,8 @@ scene_test(health_kill)
 scene_test(health_eject)
 scene_test(health_check)
 scene_test(warnings)
+scene_test(heap_max)
+scene_test(backup)
 scene_test(sources)
 scene_test(start)
 scene_test(daemon_errors)

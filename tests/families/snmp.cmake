@@ -3,14 +3,16 @@ set(snmp_parts collectors/snmp_cells.c collectors/snmp_walk.c collectors/snmp_re
 	collectors/snmp_timer.c)
 set(snmp_collector collectors/snmp.c collectors/snmp_settings.c collectors/snmp_agent.c
 	collectors/snmp_peers.c collectors/snmp_poll.c collectors/snmp_link.c collectors/place.c
-	collectors/snmp_endpoint.c collectors/snmp_user.c collectors/secret.c
+	collectors/snmp_endpoint.c collectors/snmp_user.c collectors/snmp_about.c
+	collectors/snmp_shared.c collectors/secret.c
 	${snmp_parts})
-set(snmp_lab tests/lab/fake_snmp.c tests/lab/fake_ber.c tests/lab/collector_host.c
+set(snmp_lab tests/lab/fake_snmp.c tests/lab/fake_snmp_tables.c tests/lab/fake_ber.c tests/lab/collector_host.c
 	tests/lab/lab_profile.c)
 set(snmp_libs source_yaml source resolve PkgConfig::netsnmp m)
 unit_test(snmp_parts SOURCES ${snmp_parts} LIBS PkgConfig::netsnmp)
 unit_test(snmp_walk SOURCES ${snmp_parts} LIBS PkgConfig::netsnmp)
-foreach(name snmp snmp_faults snmp_names snmp_hostile snmp_profiles snmp_v3)
+foreach(name snmp snmp_faults snmp_names snmp_hostile snmp_profiles snmp_v3
+		snmp_about)
 	unit_test(${name} SOURCES ${snmp_collector} ${snmp_lab} LIBS ${snmp_libs})
 	target_compile_definitions(test_${name} PRIVATE
 		LAB_PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles"
@@ -38,3 +40,4 @@ scene_test(snmp)
 scene_test(snmp_v3)
 scene_test(snmp_agents)
 scene_test(snmp_daemon)
+scene_test(snmp_about)

@@ -12,7 +12,7 @@ scene_test(swap_many HEAVY TIMEOUT 600)
 
 set(manifest daemon/manifest.c daemon/statefile.c daemon/document.c core/text.c core/err.c)
 unit_test(manifest SOURCES ${manifest} LIBS PkgConfig::jansson m)
-unit_test(statefile SOURCES daemon/statefile.c core/err.c LIBS PkgConfig::jansson)
+unit_test(statefile SOURCES daemon/statefile.c daemon/document.c core/err.c LIBS PkgConfig::jansson)
 unit_test(stage SOURCES daemon/stage.c core/plugin.c core/elf.c core/option.c core/text.c core/err.c)
 add_dependencies(test_stage plugin_good)
 target_compile_definitions(test_stage PRIVATE

@@ -17,6 +17,11 @@ static struct fuzz_description descriptions[] = {
 	  "sum } "
 	  "} }",
 	  NULL },
+	{ NULL,
+	  "{ format: prometheus, key: s, sample_time: t, fields: { busy_threads: { select: n, "
+	  "reduce: "
+	  "sum } } }",
+	  NULL },
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -23,6 +23,7 @@ static void take_message(struct fuzz_input *in)
 {
 	struct snmp_report report = { 0 };
 	uint8_t ask[SNMP_DISCOVER_LEN];
+	uint32_t id;
 	size_t len;
 	uint8_t *bytes = fuzz_rest(in, &len);
 
@@ -30,6 +31,7 @@ static void take_message(struct fuzz_input *in)
 		fuzz_expect(report.engine.len <= SNMP_ENGINE_MAX, "an engine that is too long");
 	(void)snmp_report_is_from(bytes, len, 1, "public", 6);
 	(void)snmp_report_is_from(bytes, len, 0, "", 0);
+	(void)snmp_report_id(bytes, len, &id);
 	fuzz_expect(snmp_report_ask(ask, report.message & 0x7fffffff) <= sizeof ask,
 		    "a question that is too long");
 	free(bytes);

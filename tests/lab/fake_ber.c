@@ -119,15 +119,15 @@ static int read_v3(const uint8_t *p, const uint8_t *end, struct ber_request *req
 	request->user[len > 0 ? len : 0] = '\0';
 	if (read_text(&p, end, text, sizeof text) < 0 || read_text(&p, end, text, sizeof text) < 0)
 		return -1;
-	request->context[0] = '\0';
+	request->about[0] = '\0';
 	if ((request->flags & 2) != 0)
 		return 0;
 	if (enter(&p, end, &tag) < 0 || read_text(&p, end, text, sizeof text) < 0)
 		return -1;
-	len = read_text(&p, end, request->context, sizeof request->context - 1);
+	len = read_text(&p, end, request->about, sizeof request->about - 1);
 	if (len < 0)
 		return -1;
-	request->context[len] = '\0';
+	request->about[len] = '\0';
 	return read_pdu(p, end, request);
 }
 
@@ -135,7 +135,8 @@ int ber_read(const uint8_t *p, size_t size, struct ber_request *request)
 {
 	const uint8_t *end = p + size;
 	uint8_t tag;
-	char community[6];
+	char community[6 + sizeof request->about];
+	long len;
 
 	request->n = 0;
 	request->id = 0;
@@ -145,9 +146,11 @@ int ber_read(const uint8_t *p, size_t size, struct ber_request *request)
 	request->version = read_integer(&p, end);
 	if (request->version == BER_V3)
 		return read_v3(p, end, request);
-	if (read_text(&p, end, community, sizeof community) != 6 ||
-	    memcmp(community, "public", 6) != 0)
+	len = read_text(&p, end, community, sizeof community - 1);
+	if (len < 6 || memcmp(community, "public", 6) != 0 || (len > 6 && community[6] != '@'))
 		return -1;
+	memcpy(request->about, community + 6, (size_t)len - 6);
+	request->about[len - 6] = '\0';
 	return read_pdu(p, end, request);
 }
 
@@ -212,7 +215,7 @@ static void put_object(struct ber_writer *w, const struct ber_object *object)
 
 	switch (object->type) {
 	case FAKE_STRING:
-		for (size_t i = strlen(object->text); i-- > 0;)
+		for (size_t i = object->len > 0 ? object->len : strlen(object->text); i-- > 0;)
 			put_byte(w, (uint8_t)object->text[i]);
 		put_head(w, FAKE_STRING, value_end);
 		break;
@@ -282,4 +285,24 @@ void ber_write(struct ber_writer *w, const struct ber_request *request,
 		put_bytes(w, answer->community, strlen(answer->community));
 	put_number(w, FAKE_INTEGER, request->version);
 	put_head(w, TAG_SEQUENCE, BER_MAX);
+}
+
+/*** Names ***/
+
+int ber_compare(const struct ber_name *a, const struct ber_name *b)
+{
+	for (size_t i = 0; i < a->n && i < b->n; i++)
+		if (a->id[i] != b->id[i])
+			return a->id[i] < b->id[i] ? -1 : 1;
+	return a->n < b->n ? -1 : a->n > b->n;
+}
+
+struct ber_name ber_read_name(const char *text)
+{
+	struct ber_name name = { .n = 0 };
+	char *end;
+
+	for (; *text == '.' && name.n < BER_OID_MAX; text = end)
+		name.id[name.n++] = (uint32_t)strtoul(text + 1, &end, 10);
+	return name;
 }

@@ -30,6 +30,7 @@ struct ber_object {
 	uint8_t type;
 	int64_t number;
 	char text[64];
+	size_t len; /* of text; 0: up to its NUL */
 };
 
 /** A request, taken apart. */
@@ -39,8 +40,8 @@ struct ber_request {
 	uint8_t flags;
 	uint8_t engine[32];
 	size_t engine_len;
-	char user[33];    /* if it is encrypted nothing else is set */
-	char context[65]; /* to here */
+	char user[33];  /* if it is encrypted nothing else is set, to here */
+	char about[65]; /* what follows "public"; v3: the context */
 	uint8_t tag;
 	int64_t id, a, b; /* GETBULK: non-repeaters, max-repetitions */
 	struct ber_name name[BER_BINDS_MAX];
@@ -70,7 +71,14 @@ struct ber_answer {
 	const char *context;
 };
 
-/** Take a message apart. Returns 0, or -1: it is none, or not of the community "public". */
+/** < 0, 0 or > 0, in the order of names. */
+int ber_compare(const struct ber_name *a, const struct ber_name *b);
+
+/** A name from ".1.3.6.1". */
+struct ber_name ber_read_name(const char *text);
+
+/** Take a message apart. Returns 0, or -1: it is none, or its community is neither "public" nor
+ * "public@" and more. */
 int ber_read(const uint8_t *p, size_t size, struct ber_request *request);
 
 /** Put an answer to request together. */

@@ -17,7 +17,8 @@ enum {
 	CONNECTIONS = 512,
 	HEAD_MAX = 8192,
 	DRIP_MS = 5,
-	REPEAT = 1024, /* bytes that an endless answer repeats */
+	PIECE = 1024, /* bytes that a piece has */
+	REPEAT = 960, /* bytes that an endless answer repeats: a multiple of 2, 3, 5 */
 	RULES = 16,
 };
 
@@ -40,7 +41,7 @@ struct fake_http {
 	pthread_mutex_t lock; /* for what is below, up to connection[] */
 	enum fake_manner manner;
 	char *bytes;
-	size_t len, requests, accepted;
+	size_t len, requests, accepted, sent;
 	char last[HEAD_MAX];
 	struct rule rule[RULES];
 	size_t n_rules;
@@ -143,14 +144,23 @@ static bool receive(struct fake_http *web, struct connection *c)
 }
 
 /* false: the connection is over */
-static bool answer(struct connection *c)
+static bool answer(struct fake_http *web, struct connection *c)
 {
-	size_t want = c->manner == FAKE_DRIP && c->sent < c->len ? 1 : c->len - c->sent;
-	ssize_t n = send(c->fd, c->bytes + c->sent, want, MSG_NOSIGNAL);
+	const size_t left = c->len - c->sent;
+	size_t want = left;
+	ssize_t n;
 
+	if (c->manner == FAKE_DRIP && left > 0)
+		want = 1;
+	else if (c->manner == FAKE_PIECES && left > PIECE)
+		want = PIECE;
+	n = send(c->fd, c->bytes + c->sent, want, MSG_NOSIGNAL);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
 	c->sent += (size_t)n;
+	pthread_mutex_lock(&web->lock);
+	web->sent += (size_t)n;
+	pthread_mutex_unlock(&web->lock);
 	if (c->sent < c->len)
 		return true;
 	if (c->manner == FAKE_ENDLESS) {
@@ -174,7 +184,7 @@ static int watch(struct fake_http *web, struct pollfd *fds)
 		struct connection *c = web->connection[i];
 
 		fds[i + 2] = (struct pollfd){ .fd = c->fd, .events = POLLIN };
-		if (c->bytes && c->manner == FAKE_DRIP)
+		if (c->bytes && (c->manner == FAKE_DRIP || c->manner == FAKE_PIECES))
 			timeout = DRIP_MS;
 		else if (c->bytes)
 			fds[i + 2].events |= POLLOUT;
@@ -201,7 +211,7 @@ static void *serve(void *user)
 			if (fds[i + 2].revents & (POLLIN | POLLHUP | POLLERR))
 				goes_on = receive(web, c);
 			if (goes_on && c->bytes)
-				goes_on = answer(c);
+				goes_on = answer(web, c);
 			if (!goes_on)
 				hang_up(web, i);
 		}
@@ -370,6 +380,11 @@ size_t fake_http_requests(struct fake_http *web)
 size_t fake_http_connections(struct fake_http *web)
 {
 	return get(web, &web->accepted);
+}
+
+size_t fake_http_sent(struct fake_http *web)
+{
+	return get(web, &web->sent);
 }
 
 char *fake_http_request(struct fake_http *web, char *buf, size_t len)

@@ -23,7 +23,8 @@ enum fake_manner {
 	FAKE_SILENT,           /* nothing, for ever */
 	FAKE_HANG_UP,          /* the end of the connection */
 	FAKE_DRIP,             /* the bytes, one each 5 ms */
-	FAKE_ENDLESS,          /* the bytes, and then their last 1024 again and again */
+	FAKE_PIECES,           /* the bytes, 1024 each 5 ms */
+	FAKE_ENDLESS,          /* the bytes, and then their last 960 again and again */
 };
 
 /** Listens on a free port of 127.0.0.1; silent at first. NULL: no socket or no memory. */
@@ -53,9 +54,10 @@ void fake_http_page_bytes(struct fake_http *web, const char *status, const char 
 void fake_http_when(struct fake_http *web, const char *text, const char *status,
 		    const char *headers, const char *body);
 
-/** Whole requests and accepted connections so far. */
+/** Whole requests, accepted connections and bytes sent so far. */
 size_t fake_http_requests(struct fake_http *web);
 size_t fake_http_connections(struct fake_http *web);
+size_t fake_http_sent(struct fake_http *web);
 
 /** The newest request's lines, cut to fit; returns buf. */
 char *fake_http_request(struct fake_http *web, char *buf, size_t len);

@@ -24,12 +24,14 @@
 struct fake_snmp {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of all below */
-	int socket, other_socket, stop, port;
+	int socket, other_socket, stop, port, other_port;
 	char endpoint[64];
 	enum fake_mode mode;
 	unsigned int limit, delay_ms, requests, discoveries, largest, complaint, seed;
 	uint32_t last_id;
 	uint8_t engine[9];
+	const char *deaf; /* whom it is silent about; NULL: nobody */
+	char asked[512];
 	struct ber_object *object; /* in the order of their names */
 	size_t n_objects;
 };
@@ -41,30 +43,12 @@ static void *check(void *memory)
 	return memory;
 }
 
-static int compare(const struct ber_name *a, const struct ber_name *b)
-{
-	for (size_t i = 0; i < a->n && i < b->n; i++)
-		if (a->id[i] != b->id[i])
-			return a->id[i] < b->id[i] ? -1 : 1;
-	return a->n < b->n ? -1 : a->n > b->n;
-}
-
-static struct ber_name read_name(const char *text)
-{
-	struct ber_name name = { .n = 0 };
-	char *end;
-
-	for (; *text == '.' && name.n < BER_OID_MAX; text = end)
-		name.id[name.n++] = (uint32_t)strtoul(text + 1, &end, 10);
-	return name;
-}
-
 /*** The agent's mind ***/
 
 static struct ber_object get(const struct fake_snmp *fake, const struct ber_name *name)
 {
 	for (size_t i = 0; i < fake->n_objects; i++)
-		if (compare(&fake->object[i].name, name) == 0)
+		if (ber_compare(&fake->object[i].name, name) == 0)
 			return fake->object[i];
 	return (struct ber_object){ .name = *name, .type = FAKE_NO_INSTANCE };
 }
@@ -84,7 +68,7 @@ static struct ber_object get_next(const struct fake_snmp *fake, const struct ber
 		return next;
 	}
 	for (size_t i = 0; i < fake->n_objects; i++)
-		if (compare(&fake->object[i].name, name) > 0)
+		if (ber_compare(&fake->object[i].name, name) > 0)
 			return fake->object[i];
 	return (struct ber_object){ .name = *name, .type = FAKE_END };
 }
@@ -93,7 +77,7 @@ static struct ber_object get_next(const struct fake_snmp *fake, const struct ber
 static struct ber_object get_before(const struct fake_snmp *fake, const struct ber_name *name)
 {
 	for (size_t i = fake->n_objects; i-- > 0;)
-		if (compare(&fake->object[i].name, name) < 0)
+		if (ber_compare(&fake->object[i].name, name) < 0)
 			return fake->object[i];
 	return (struct ber_object){ .name = *name, .type = FAKE_END };
 }
@@ -185,6 +169,8 @@ static void mutate(struct fake_snmp *fake, uint8_t *bytes, size_t len)
 
 static void send_answer(struct fake_snmp *fake, struct ber_writer *w, const struct sockaddr_in6 *to)
 {
+	const bool is_other =
+		fake->mode == FAKE_OTHER_PORT || fake->mode == FAKE_WRONG_FROM_OTHER_PORT;
 	size_t len = BER_MAX - w->at;
 
 	if (fake->mode == FAKE_MUTATED)
@@ -195,9 +181,28 @@ static void send_answer(struct fake_snmp *fake, struct ber_writer *w, const stru
 	if (fake->mode == FAKE_GARBAGE)
 		memset(w->buf + w->at, 0xff, len);
 	for (int i = 0; i < (fake->mode == FAKE_DUPLICATE ? 2 : 1); i++)
-		sendto(fake->mode == FAKE_OTHER_PORT ? fake->other_socket : fake->socket,
-		       w->buf + w->at, len, 0, (const struct sockaddr *)to,
+		sendto(is_other ? fake->other_socket : fake->socket, w->buf + w->at, len, 0,
+		       (const struct sockaddr *)to,
 		       to->sin6_family == AF_INET6 ? sizeof *to : sizeof(struct sockaddr_in));
+}
+
+static const char *community_of(const struct fake_snmp *fake, const struct ber_request *request)
+{
+	static _Thread_local char community[6 + sizeof request->about];
+
+	if (fake->mode == FAKE_COMMUNITY)
+		return "private";
+	snprintf(community, sizeof community, "public%s",
+		 fake->mode == FAKE_BARE_COMMUNITY ? "" : request->about);
+	return community;
+}
+
+static void note_asked(struct fake_snmp *fake, const struct ber_request *request)
+{
+	const size_t len = strlen(fake->asked);
+
+	if (request->version != BER_V3 || request->engine_len > 0)
+		snprintf(fake->asked + len, sizeof fake->asked - len, "%s ", request->about);
 }
 
 static void answer(struct fake_snmp *fake, const struct ber_request *request,
@@ -207,13 +212,14 @@ static void answer(struct fake_snmp *fake, const struct ber_request *request,
 	static _Thread_local struct ber_binds binds;
 	struct ber_answer answer = {
 		.tag = BER_RESPONSE,
-		.id = request->id + (fake->mode == FAKE_WRONG_ID || fake->mode == FAKE_FLOOD),
-		.community = fake->mode == FAKE_COMMUNITY ? "private" : "public",
+		.id = request->id + (fake->mode == FAKE_WRONG_ID || fake->mode == FAKE_FLOOD ||
+				     fake->mode == FAKE_WRONG_FROM_OTHER_PORT),
+		.community = community_of(fake, request),
 		.engine = fake->engine,
 		.engine_len = sizeof fake->engine,
 		.boots = 1,
 		.time = 1,
-		.context = fake->mode == FAKE_OTHER_CONTEXT ? "other" : request->context
+		.context = fake->mode == FAKE_OTHER_CONTEXT ? "other" : request->about
 	};
 	const unsigned int about = complaint(fake, request);
 
@@ -253,14 +259,19 @@ static void take_request(struct fake_snmp *fake)
 				      (struct sockaddr *)&from, &from_len);
 	struct pollfd stop = { .fd = fake->stop, .events = POLLIN };
 	unsigned int delay_ms;
+	bool is_deaf;
 
 	if (size < 0 || ber_read(buf, (size_t)size, &request) < 0)
 		return;
 	pthread_mutex_lock(&fake->lock);
 	fake->requests++;
 	fake->last_id = (uint32_t)request.id;
+	note_asked(fake, &request);
+	is_deaf = fake->deaf != NULL && strcmp(fake->deaf, request.about) == 0;
 	delay_ms = fake->delay_ms;
 	pthread_mutex_unlock(&fake->lock);
+	if (is_deaf)
+		return;
 	if (delay_ms > 0 && poll(&stop, 1, (int)delay_ms) > 0)
 		return;
 	pthread_mutex_lock(&fake->lock);
@@ -308,7 +319,6 @@ struct fake_snmp *fake_snmp_new_at(enum fake_mode mode, const char *address, int
 {
 	struct fake_snmp *fake = check(calloc(1, sizeof *fake));
 	const bool is_six = strchr(address, ':') != NULL;
-	int other_port;
 
 	fake->socket = bind_socket(address, port, &fake->port);
 	if (fake->socket < 0) {
@@ -319,7 +329,7 @@ struct fake_snmp *fake_snmp_new_at(enum fake_mode mode, const char *address, int
 	memcpy(fake->engine, (const uint8_t[]){ 0x80, 0, 0, 0, 4, 'f', 'a', 'k', 1 },
 	       sizeof fake->engine);
 	pthread_mutex_init(&fake->lock, NULL);
-	fake->other_socket = bind_socket(address, 0, &other_port);
+	fake->other_socket = bind_socket(address, 0, &fake->other_port);
 	fake->stop = eventfd(0, EFD_CLOEXEC);
 	snprintf(fake->endpoint, sizeof fake->endpoint, "udp:%s%s%s:%d", is_six ? "[" : "", address,
 		 is_six ? "]" : "", fake->port);
@@ -359,6 +369,11 @@ int fake_snmp_port(const struct fake_snmp *fake)
 	return fake->port;
 }
 
+int fake_snmp_other_port(const struct fake_snmp *fake)
+{
+	return fake->other_port;
+}
+
 void fake_snmp_mode(struct fake_snmp *fake, enum fake_mode mode, unsigned int limit)
 {
 	pthread_mutex_lock(&fake->lock);
@@ -388,15 +403,27 @@ void fake_snmp_complain(struct fake_snmp *fake, unsigned int complaint)
 	pthread_mutex_unlock(&fake->lock);
 }
 
+void fake_snmp_deaf(struct fake_snmp *fake, const char *text)
+{
+	pthread_mutex_lock(&fake->lock);
+	fake->deaf = text;
+	pthread_mutex_unlock(&fake->lock);
+}
+
+const char *fake_snmp_asked(const struct fake_snmp *fake)
+{
+	return fake->asked;
+}
+
 /* Put the object in its place, instead of one of the same name. */
 static void set(struct fake_snmp *fake, const struct ber_object *object)
 {
 	size_t i = 0;
 
 	pthread_mutex_lock(&fake->lock);
-	while (i < fake->n_objects && compare(&fake->object[i].name, &object->name) < 0)
+	while (i < fake->n_objects && ber_compare(&fake->object[i].name, &object->name) < 0)
 		i++;
-	if (i == fake->n_objects || compare(&fake->object[i].name, &object->name) != 0) {
+	if (i == fake->n_objects || ber_compare(&fake->object[i].name, &object->name) != 0) {
 		fake->object =
 			check(realloc(fake->object, (fake->n_objects + 1) * sizeof *fake->object));
 		memmove(&fake->object[i + 1], &fake->object[i],
@@ -408,42 +435,19 @@ static void set(struct fake_snmp *fake, const struct ber_object *object)
 
 void fake_snmp_number(struct fake_snmp *fake, const char *oid, enum fake_type type, int64_t value)
 {
-	const struct ber_object object = { .name = read_name(oid),
-					   .type = (uint8_t)type,
-					   .number = value };
+	struct ber_object object = { .name = ber_read_name(oid), .number = value };
 
+	object.type = (uint8_t)type;
 	set(fake, &object);
 }
 
-void fake_snmp_text(struct fake_snmp *fake, const char *oid, const char *text)
+void fake_snmp_bytes(struct fake_snmp *fake, const char *oid, const void *bytes, size_t len)
 {
-	struct ber_object object = { .name = read_name(oid), .type = FAKE_STRING };
+	struct ber_object object = { .name = ber_read_name(oid), .type = FAKE_STRING };
 
-	snprintf(object.text, sizeof object.text, "%s", text);
+	object.len = len < sizeof object.text ? len : sizeof object.text;
+	memcpy(object.text, bytes, object.len);
 	set(fake, &object);
-}
-
-void fake_snmp_weblogic(struct fake_snmp *fake, unsigned int row, const char *parent, int64_t free,
-			int64_t size, int percent)
-{
-	char oid[96];
-
-	snprintf(oid, sizeof oid, ".1.3.6.1.4.1.140.625.340.1.20.%u", row);
-	fake_snmp_text(fake, oid, parent);
-	snprintf(oid, sizeof oid, ".1.3.6.1.4.1.140.625.340.1.25.%u", row);
-	fake_snmp_number(fake, oid, free < 0 ? FAKE_INTEGER : FAKE_COUNTER64, free);
-	snprintf(oid, sizeof oid, ".1.3.6.1.4.1.140.625.340.1.30.%u", row);
-	fake_snmp_number(fake, oid, size < 0 ? FAKE_INTEGER : FAKE_COUNTER64, size);
-	snprintf(oid, sizeof oid, ".1.3.6.1.4.1.140.625.340.1.52.%u", row);
-	if (percent >= 0)
-		fake_snmp_number(fake, oid, FAKE_INTEGER, percent);
-}
-
-void fake_snmp_jvm(struct fake_snmp *fake, int64_t used, int64_t committed, int64_t max)
-{
-	fake_snmp_number(fake, ".1.3.6.1.4.1.42.2.145.3.163.1.1.2.11.0", FAKE_COUNTER64, used);
-	fake_snmp_number(fake, ".1.3.6.1.4.1.42.2.145.3.163.1.1.2.12.0", FAKE_COUNTER64, committed);
-	fake_snmp_number(fake, ".1.3.6.1.4.1.42.2.145.3.163.1.1.2.13.0", FAKE_COUNTER64, max);
 }
 
 /* A number of the agent's own, read under its lock. */

@@ -1,8 +1,9 @@
 /*
  * fake_snmp.h - an SNMP agent in a thread of the test: answers GET, GETNEXT and GETBULK over a
  * table of objects on a free UDP port of 127.0.0.1, well or in one of many wrong ways. Its
- * community is "public"; to others it is silent. In version 1 it has no Counter64. Of version 3 it
- * knows what needs no key: the user "poller" without a password, discovery, and complaints.
+ * communities are "public" and "public@" with anything; to others it is silent. In version 1 it has
+ * no Counter64. Of version 3 it knows what needs no key: the user "poller" without a password,
+ * discovery, and complaints.
  */
 #ifndef CR_TESTS_FAKE_SNMP_H
 #define CR_TESTS_FAKE_SNMP_H
@@ -14,29 +15,31 @@
 /** How it answers. */
 enum fake_mode {
 	FAKE_NORMAL = 0,
-	FAKE_SILENT,        /* takes requests, never answers */
-	FAKE_WRONG_ID,      /* the request id is another one */
-	FAKE_DUPLICATE,     /* each answer comes twice */
-	FAKE_TRUNCATED,     /* half of the answer */
-	FAKE_GARBAGE,       /* bytes that are no BER */
-	FAKE_SAME_OID,      /* GETNEXT and GETBULK give the asked objects themselves */
-	FAKE_ENDLESS,       /* every column goes on for ever */
-	FAKE_TOO_BIG,       /* error tooBig if more than `limit` objects would be in the answer */
-	FAKE_SHORT,         /* stops after `limit` objects, in the middle of a row if need be */
-	FAKE_OTHER_PORT,    /* answers from another socket */
-	FAKE_GENERR,        /* error genErr */
-	FAKE_OTHER_OBJECTS, /* answers about sysUpTime */
-	FAKE_DROP_FIRST,    /* every odd request is lost */
-	FAKE_COMMUNITY,     /* answers with another community */
-	FAKE_BAD_INDEX,     /* error noSuchName about object 99 */
-	FAKE_ONE_OBJECT,    /* one object per answer, of however many were asked for */
-	FAKE_NO_OBJECTS,    /* answers without any */
-	FAKE_BACKWARDS,     /* GETNEXT and GETBULK give the object before */
-	FAKE_MUTE_USER,     /* version 3: answers discovery, and nothing else */
-	FAKE_OTHER_CONTEXT, /* version 3: answers are of the context "other" */
-	FAKE_NO_CONTEXT,    /* version 3: complains that it has no such context */
-	FAKE_MUTATED,       /* some bytes of each answer are others, each time */
-	FAKE_FLOOD,         /* each answer comes 500 times, with wrong request ids */
+	FAKE_SILENT,     /* takes requests, never answers */
+	FAKE_WRONG_ID,   /* the request id is another one */
+	FAKE_DUPLICATE,  /* each answer comes twice */
+	FAKE_TRUNCATED,  /* half of the answer */
+	FAKE_GARBAGE,    /* bytes that are no BER */
+	FAKE_SAME_OID,   /* GETNEXT and GETBULK give the asked objects themselves */
+	FAKE_ENDLESS,    /* every column goes on for ever */
+	FAKE_TOO_BIG,    /* error tooBig if more than `limit` objects would be in the answer */
+	FAKE_SHORT,      /* stops after `limit` objects, in the middle of a row if need be */
+	FAKE_OTHER_PORT, /* answers from another socket */
+	FAKE_WRONG_FROM_OTHER_PORT, /* the same, with another request id */
+	FAKE_GENERR,                /* error genErr */
+	FAKE_OTHER_OBJECTS,         /* answers about sysUpTime */
+	FAKE_DROP_FIRST,            /* every odd request is lost */
+	FAKE_COMMUNITY,             /* answers with another community */
+	FAKE_BARE_COMMUNITY,        /* answers "public@ms1" with "public" */
+	FAKE_BAD_INDEX,             /* error noSuchName about object 99 */
+	FAKE_ONE_OBJECT,            /* one object per answer, of however many were asked for */
+	FAKE_NO_OBJECTS,            /* answers without any */
+	FAKE_BACKWARDS,             /* GETNEXT and GETBULK give the object before */
+	FAKE_MUTE_USER,             /* version 3: answers discovery, and nothing else */
+	FAKE_OTHER_CONTEXT,         /* version 3: answers are of the context "other" */
+	FAKE_NO_CONTEXT,            /* version 3: complains that it has no such context */
+	FAKE_MUTATED,               /* some bytes of each answer are others, each time */
+	FAKE_FLOOD,                 /* each answer comes 500 times, with wrong request ids */
 };
 
 enum fake_type {
@@ -65,6 +68,9 @@ struct fake_snmp *fake_snmp_new_at(enum fake_mode mode, const char *address, int
 const char *fake_snmp_endpoint(const struct fake_snmp *fake);
 int fake_snmp_port(const struct fake_snmp *fake);
 
+/** From which FAKE_OTHER_PORT answers. */
+int fake_snmp_other_port(const struct fake_snmp *fake);
+
 /** From now on: another mode; its limit; a delay before each answer. */
 void fake_snmp_mode(struct fake_snmp *fake, enum fake_mode mode, unsigned int limit);
 void fake_snmp_delay(struct fake_snmp *fake, unsigned int ms);
@@ -74,9 +80,21 @@ void fake_snmp_delay(struct fake_snmp *fake, unsigned int ms);
 void fake_snmp_engine(struct fake_snmp *fake, uint8_t engine);
 void fake_snmp_complain(struct fake_snmp *fake, unsigned int complaint);
 
-/** Set an object, new or known: ".1.3.6.1..." with a number, or with a text. */
+/** From now on it is silent about this: "@ms1" behind the community, or a context. NULL: about
+ * nothing. text: borrowed. */
+void fake_snmp_deaf(struct fake_snmp *fake, const char *text);
+
+/** What it has been asked about so far, in order, each followed by a blank: "@ms1 @ms2 @ms1 ";
+ * discoveries left out. Cut short if there is much. Read when nothing is under way. */
+const char *fake_snmp_asked(const struct fake_snmp *fake);
+
+/** Set an object, new or known: ".1.3.6.1..." with a number, or with a text of up
+ * to 63 bytes. */
 void fake_snmp_number(struct fake_snmp *fake, const char *oid, enum fake_type type, int64_t value);
 void fake_snmp_text(struct fake_snmp *fake, const char *oid, const char *text);
+
+/** The same with up to 64 bytes of any value. */
+void fake_snmp_bytes(struct fake_snmp *fake, const char *oid, const void *bytes, size_t len);
 
 /** A row of WebLogic's jvmRuntimeTable, with index row; percent < 0: without that column. */
 void fake_snmp_weblogic(struct fake_snmp *fake, unsigned int row, const char *parent, int64_t free,

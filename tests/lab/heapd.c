@@ -7,6 +7,7 @@
  * GET /call...?bytes=B&ms=M   hold B bytes for M ms; answers "served by N"; 503 if they do not fit
  * GET /lab/keep?mb=X          retain X MiB; ?free=1 drops all
  * GET /lab/free               drop what was retained, and collect
+ * GET /lab/nul                a page as of Jolokia, with a NUL and more behind it
  * GET /jolokia/read/java.lang:type=Memory/HeapMemoryUsage
  *
  * What a call held stays in use as garbage until the heap is COLLECT_PERCENT full. The paths of
@@ -191,11 +192,11 @@ static void *writer_main(void *unused)
 
 /*** Answers ***/
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const char *type,
-			      const char *text)
+static enum MHD_Result answer_bytes(struct MHD_Connection *c, unsigned status, const char *type,
+				    const char *bytes, size_t len)
 {
 	struct MHD_Response *response = MHD_create_response_from_buffer(
-		strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+		len, (void *)(uintptr_t)bytes, MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result result;
 
 	if (!response)
@@ -205,6 +206,12 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const c
 	result = MHD_queue_response(c, status, response);
 	MHD_destroy_response(response);
 	return result;
+}
+
+static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const char *type,
+			      const char *text)
+{
+	return answer_bytes(c, status, type, text, strlen(text));
 }
 
 /* The query's number; preset if it is not there; < 0 if it is no number up to max. */
@@ -279,6 +286,15 @@ static enum MHD_Result serve_jolokia(struct MHD_Connection *c)
 	return answer(c, 200, "application/json", text);
 }
 
+/* A good answer, and a NUL and more behind it. */
+static enum MHD_Result serve_nul(struct MHD_Connection *c)
+{
+	static const char page[] = "{\"value\":{\"used\":\"a\\\\b\",\"committed\":5,\"max\":-1},"
+				   "\"status\":200}\0\\0 junk";
+
+	return answer_bytes(c, 200, "application/json", page, sizeof page - 1);
+}
+
 static bool starts(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
@@ -303,6 +319,8 @@ static enum MHD_Result serve(void *unused, struct MHD_Connection *c, const char 
 		return serve_keep(c);
 	if (starts(url, "/lab/free"))
 		return serve_free(c);
+	if (starts(url, "/lab/nul"))
+		return serve_nul(c);
 	if (strcmp(url, "/jolokia/read/java.lang:type=Memory/HeapMemoryUsage") == 0)
 		return serve_jolokia(c);
 	return answer(c, 404, "text/plain", "no such page\n");

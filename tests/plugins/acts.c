@@ -1,6 +1,7 @@
 /* acts.c - a router that does in open() and in rank() what its options say, for tests of rankers.
  * In rank() only with a server "ms3" in row 0: a trial's made-up servers find it well behaved. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +26,14 @@ enum {
 	FORK_CRASH,
 	GREEDY,
 	WRITE,
-	HANG_UP
+	HANG_UP,
+	STOP
 };
 
 static const char *const opens[] = { "good", "refuses", "crashes", "loops", NULL };
-static const char *const ranks[] = { "reverse",    "default", "refuse", "fail",    "twice",
-				     "crash",      "loop",    "slow",   "leave",   "fork",
-				     "fork_crash", "greedy",  "write",  "hang_up", NULL };
+static const char *const ranks[] = { "reverse", "default", "refuse", "fail", "twice",      "crash",
+				     "loop",    "slow",    "leave",  "fork", "fork_crash", "greedy",
+				     "write",   "hang_up", "stop",   NULL };
 
 struct acts {
 	int64_t act;
@@ -135,6 +137,9 @@ static int act(const struct acts *self, uint16_t *order, size_t n)
 	case FORK_CRASH:
 		fork_for_ever();
 		abort();
+	case STOP:
+		(void)raise(SIGSTOP);
+		break;
 	case GREEDY:
 		return be_greedy();
 	case WRITE:

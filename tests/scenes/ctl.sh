@@ -128,7 +128,7 @@ cat >"$CONFIG" <<-X
 X
 start_daemon
 scene_wait 5 '[ "$(ranking)" = "ms1 ms2 ms3" ]'
-mask="s/[0-9]+ ms( +[0-9]+ +-)/AGE\1/; s/pid [0-9]+/pid PID/; s/up [0-9]+ s/up N s/; s/127.0.0.1:[0-9]{5}/ADDRESS/
+mask="s/[0-9.]+ m?s( +[0-9]+ +-)/AGE\1/; s/pid [0-9]+/pid PID/; s/up [0-9.]+ m?s/up N s/; s/127.0.0.1:[0-9]{5}/ADDRESS/
 	s/HEAP SIZE  +AGE/HEAP SIZE AGE/; s/(B|-)  +AGE/\1 AGE/; s/callrouterd [0-9.]+/callrouterd VERSION/; s/generation [0-9]+/generation G/"
 
 ends 0 status shop

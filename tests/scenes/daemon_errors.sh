@@ -164,7 +164,34 @@ cat >"$CONFIG" <<-X
 	    auth_password_file: password
 X
 daemon 1 --check
-says "$CONFIG:7:13: plugin snmp: open() failed: auth_password_file: not used without auth_protocol; set that as in the agent (sha-256, say), or leave it out"
+says "$CONFIG:12:25: plugin snmp: auth_password_file: not used without auth_protocol; set that as in the agent (sha-256, say), or leave it out"
+cp "$CONFIG" "$SCENE/kept"
+cat >>"$CONFIG" <<-'X'
+	    community_file: community
+	    engine_id: 0x80z
+	  - name: web
+	    plugin: http
+	    profile: jolokia
+	    target: "http://${host}:8778"
+	    user: a:b
+	    password_file: password
+	    secret_header: Host
+	    secret_header_file: password
+	    ca_file: missing.pem
+	    key_file: password
+X
+echo public | install -m 640 /dev/stdin "$SCENE/community"
+cat >"$SCENE/expected" <<-X
+	$CONFIG:12:25: plugin snmp: auth_password_file: not used without auth_protocol; set that as in the agent (sha-256, say), or leave it out
+	$CONFIG:13:21: plugin snmp: community_file: version 3 has a user instead; leave it out, or set version to 2c
+	$CONFIG:14:16: plugin snmp: engine_id "0x80z": write 5 to 32 bytes in hexadecimal
+	$CONFIG:19:11: plugin http: user: "a:b" must not hold a colon
+	$CONFIG:21:20: plugin http: secret_header: Host is not yours to set
+	$CONFIG:23:14: plugin http: ca_file $SCENE/missing.pem: No such file or directory
+	$CONFIG:24:15: plugin http: key_file needs cert_file
+X
+tells_expected
+mv "$SCENE/kept" "$CONFIG"
 sed -i 's/^\( *\)user:.*/&\n\1auth_protocol: sha-256/' "$CONFIG"
 daemon 0 --check
 good_config

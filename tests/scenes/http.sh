@@ -141,19 +141,19 @@ page=(profile=tomcat-status path=/status.xml)
 
 refused "its certificate is not trusted (see ca_file): SSL certificate problem: self-signed" \
 	"$tls" "${page[@]}"
-refused "its certificate is not trusted (see ca_file): SSL: " \
+refused "its certificate is for another host (see server_name): SSL: " \
 	"${tls/127.0.0.1/localhost}" "${page[@]}" ca_file="$SCENE/cert.pem"
 same_or_fail "free, with ca_file," \
 	"$(poll "$tls" "${page[@]}" ca_file="$SCENE/cert.pem" | figure jvm_heap_free_bytes)" 1
 same_or_fail "free, unverified," \
 	"$(poll "$tls" "${page[@]}" verify_tls=false | figure jvm_heap_free_bytes)" 1
-refused "no TLS connection: " "${tomcat/http:/https:}" "${page[@]}"
+refused "no TLS connection: it does not speak TLS; write http://, or another port" "${tomcat/http:/https:}" "${page[@]}"
 scene_ok "a certificate is checked against ca_file, and verify_tls=false lets it pass"
 
 trusted=(ca_file="$SCENE/cert.pem")
 same_or_fail "free, with server_name," "$(poll "${tls/127.0.0.1/localhost}" "${page[@]}" \
 	"${trusted[@]}" server_name=ms3.example | figure jvm_heap_free_bytes)" 1
-refused "its certificate is not trusted (see ca_file): SSL: " "$tls" "${page[@]}" "${trusted[@]}" \
+refused "its certificate is for another host (see server_name): SSL: " "$tls" "${page[@]}" "${trusted[@]}" \
 	server_name=ms4.example
 scene_ok "server_name is looked for in the certificate instead of the target's host"
 
@@ -163,9 +163,13 @@ scene_wait 10 'grep -q ^ACCEPT "$SCENE/mutual.log"'
 mutual=https://127.0.0.1:$(sed -n 's/^ACCEPT 127.0.0.1://p' mutual.log)
 own=(cert_file="$SCENE/cert.pem" key_file="$SCENE/key.pem")
 
-if poll "$mutual" "${page[@]}" "${trusted[@]}"; then
-	scene_fail "a server that wants a certificate has answered without one"
-fi
+refused "it wants a certificate of ours: set cert_file and key_file" "$mutual" "${page[@]}" "${trusted[@]}"
 same_or_fail "free, with a certificate of our own," "$(poll "$mutual" "${page[@]}" \
 	"${trusted[@]}" "${own[@]}" | figure jvm_heap_free_bytes)" 1
+openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$SCENE/other.pem" 2>/dev/null
+chmod 600 "$SCENE/other.pem"
+refused "the key is not that of cert_file (see key_file): " "$mutual" "${page[@]}" "${trusted[@]}" \
+	cert_file="$SCENE/cert.pem" key_file="$SCENE/other.pem"
+echo "no certificate" >"$SCENE/empty.pem"
+refused "ca_file holds no certificate in PEM: " "$tls" "${page[@]}" ca_file="$SCENE/empty.pem"
 scene_ok "a server that wants a certificate of ours gets it"

@@ -2,16 +2,14 @@
 # snmp_agents.sh - other real agents: a subagent over AgentX, and simulated ones (snmpsim) where the
 # community decides about whom WebLogic's agent speaks; a slow and a faulty one among them.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/snmpsim.sh"
 scene_begin snmp_agents
 
 snmpd=$(PATH=$PATH:/usr/sbin:/sbin command -v snmpd) || {
 	echo "skipped: snmpd is not installed (apt-get install snmpd)"
 	exit 77
 }
-snmpsim=$(command -v snmpsimd || command -v snmpsim-command-responder) || {
-	echo "skipped: snmpsim is not installed (apt-get install snmpsim)"
-	exit 77
-}
+snmpsim_find
 port=$(scene_port)
 sim_port=$(scene_port)
 
@@ -74,20 +72,8 @@ grep -qF "failed (absent)" "$SCENE/err.log" || scene_fail "$(cat "$SCENE/err.log
 grep -qF "an SNMP subagent" "$SCENE/err.log" || scene_fail "$(cat "$SCENE/err.log")"
 scene_ok "without the subagent it says what to start"
 
-# snmpsim refuses to run as root.
-mkdir "$SCENE/sim" "$SCENE/sim/data" "$SCENE/sim/cache"
-bash "$LAB/snmpsim/make.sh" "$SCENE/sim/data" "$ROOT/tests/data/weblogic_domain.snmprec"
-as=()
-if [ "$(id -u)" = 0 ]; then
-	as=(--process-user=nobody --process-group="$(id -gn nobody)")
-	chmod 755 "$SCENE" "$SCENE/sim"
-	chmod -R a+rX "$SCENE/sim/data"
-	chown nobody "$SCENE/sim/cache"
-fi
-scene_spawn snmpsim "$snmpsim" --data-dir="$SCENE/sim/data" --cache-dir="$SCENE/sim/cache" \
-	--variation-modules-dir=/usr/share/snmpsim/variation \
-	--agent-udpv4-endpoint="127.0.0.1:$sim_port" "${as[@]}" --v3-user=poller \
-	--v3-auth-key=authpass-12345 --v3-auth-proto=SHA --v3-priv-key=privpass-12345 --v3-priv-proto=AES
+snmpsim_data
+snmpsim_start "$sim_port"
 weblogic=("$PLUGINS/snmp.so" "udp:127.0.0.1:$sim_port" profile=weblogic-mib)
 scene_wait 20 'poll weblogic "${weblogic[@]}"'
 expect <<-X

@@ -77,6 +77,7 @@ cat >"$CONFIG" <<-X
 	    target: "http://\${host}:\${port}"
 	    interval: 300ms
 	  - { name: dead, plugin: http, profile: jolokia, target: "http://\${host}:1" }
+	  - { name: nul, plugin: http, profile: jolokia, path: /lab/nul, target: "http://\${host}:\${port}" }
 	services:
 	  - { name: shop, router: heap_free, smooth: { jvm_heap_free_bytes: { window_max: 2s, band: 10% } } }
 X
@@ -93,6 +94,14 @@ shown "jvm_heap_max_bytes - missing"
 grep -Eq 'derived: size - used, for want of max$' "$SCENE/out" || scene_fail "available is not derived: $(cat "$SCENE/out")"
 tries 1 dead
 shown "failed: connect: cannot connect to http://127.0.0.1:1: Connection refused"
+tries 1 nul --raw
+shown '{"value":{"used":"a\\b","committed":5,"max":-1},"status":200}?\0 junk'
+shown "answer to request: HTTP status 200, 69 bytes"
+shown "failed: reply: bad JSON in line 1, column 62: it holds a NUL byte"
+get ms1 /lab/nul
+cp "$SCENE/.get" "$SCENE/nul.json"
+tries 1 nul --replay "$SCENE/nul.json"
+shown "failed: reply: bad JSON in line 1, column 62: it holds a NUL byte"
 tries 1 jvn
 finds "$SCENE/err" 'no collector "jvn"; did you mean "jvm"?'
 tries 1 jvm --server ms3
@@ -147,6 +156,9 @@ echo '{"status":200,"value":{"used":300,"committed":200,"max":-1}}' >"$SCENE/odd
 tries 0 jvm --replay "$SCENE/odd.json"
 shown "jvm_heap_max_bytes - undefined"
 shown "inconsistent: used > size"
+echo '{"status":200,"value":{"used":-0.0,"committed":200,"max":-1}}' >"$SCENE/odd.json"
+tries 0 jvm --replay "$SCENE/odd.json"
+shown "jvm_heap_used_bytes 0 bytes (0 B) found"
 tries 1 jvm --replay "$SCENE/nowhere.json"
 finds "$SCENE/err" "callrouterd: $SCENE/nowhere.json: No such file or directory"
 {
@@ -199,6 +211,12 @@ shown "jvm_heap_size_bytes 4294967296 bytes (4.0 GiB) found"
 tries 0 wls --request 1 --replay "$data/weblogic_domain.snmprec"
 tries 1 wls --request 3 --replay "$data/weblogic_domain.snmprec"
 finds "$SCENE/err" 'no request "3"; there are heap, state'
+{
+	cat "$data/weblogic_walk.txt"
+	printf '\0'
+} >"$SCENE/nul.txt"
+tries 1 wls --request heap --replay "$SCENE/nul.txt"
+shown "failed: reply: 2 of 2 requests failed; heap: it holds a NUL byte, which no recorded walk does"
 tries 1 wls --request heap --replay "$SCENE/page.html"
 grep -q 'failed: reply: .*snmpwalk -On' "$SCENE/out" || scene_fail "HTML is taken for SNMP: $(cat "$SCENE/out")"
 CONFIG=$SCENE/callrouter.yaml
@@ -231,6 +249,7 @@ scene_wait 5 '[ "$(ranking)" = "ms1 ms2" ]'
 # The order is the same before anything is known.
 scene_wait 5 'ctl servers ms1 | grep -Eq "^jvm_heap_free_bytes +[0-9.]+ MiB +[0-9.]+ m?s +fresh +size - used$"'
 ctl servers ms1 | grep -Eq "^jvm_heap_size_bytes .* fresh +measured$" || scene_fail "how is not shown: $(ctl servers ms1)"
+scene_wait 8 'ctl status | grep -q "bad JSON in line 1, column 62: it holds a NUL byte"'
 ends 1 servers msl
 finds "$SCENE/err" 'no server "msl"; did you mean "ms1"?'
 scene_wait 8 'ctl servers --json | jq -e ".sources | map({ (.source): . }) | add
