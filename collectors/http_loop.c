@@ -112,9 +112,8 @@ static int on_close(void *user, curl_socket_t fd)
 
 /*
  * A connection stays watched for what is to be read, from request to request: most requests need no
- * call at all. Other sockets are those by which libcurl's resolver wakes us; it closes them without
- * a word. (So it does with connections that never came about. Should the resolver get the number of
- * one, its wake-up is missed, and libcurl looks after it by its timer.)
+ * call at all. Other sockets would be those by which libcurl's resolver wakes us, which has nothing
+ * to do here: it is given addresses.
  */
 static int on_socket_change(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
 {
