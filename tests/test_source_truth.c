@@ -311,7 +311,7 @@ Test(truth, makes_one_of_several_values_only_as_told)
 
 Test(truth, rejects_a_reduction_with_one_bad_value_in_it)
 {
-	static const char body[] = "u{p=\"a\"} 5\nu{p=\"b\"} NaN\nu{p=\"c\"} 7";
+	static const char body[] = "u{p=\"a\"} 5\nu{p=\"b\"} NaN\nu{p=\"c\"} 7\n";
 
 	bench_begin(NULL, "{ format: prometheus, fields: { jvm_heap_used_bytes: { select: u, "
 			  "reduce: sum } } }");
