@@ -61,6 +61,7 @@ Test(servers_put, counts_by_its_word_what_a_collector_does_not_believe)
 		{ "above_one", SERVERS_ABOVE_ONE },
 		{ "many", SERVERS_MANY },
 		{ "twice", SERVERS_TWICE },
+		{ "no_time", SERVERS_NO_TIME },
 		{ "other", SERVERS_OTHER },
 	};
 	struct servers *servers = make(NULL);

@@ -223,10 +223,16 @@ Test(source_rows, takes_the_time_of_a_sample_only_if_it_is_one)
 			 cases[i].unit);
 		snprintf(body, sizeof body, "{\"n\":1,\"t\":%s}", cases[i].time);
 		bench_begin(NULL, keys);
+		if (cases[i].taken_ms == 0) {
+			EXPECT_FAILED(bench_read(body), CR_VALUE,
+				      "busy_threads: no_time: 1 has no");
+			cr_expect(bench_has_note("", "sample_time: /t: "));
+			continue;
+		}
 		cr_expect_eq(bench_read(body), 0);
 		cr_expect_eq((bench_row("")->taken_ns + 500000) / 1000000, cases[i].taken_ms,
 			     "%s %s", cases[i].time, cases[i].unit);
-		cr_expect_eq(bench_has_note("", "sample_time: /t: "), cases[i].taken_ms == 0);
+		cr_expect_eq(bench_sample->n_notes, 0);
 	}
 }
 
@@ -252,6 +258,31 @@ Test(source_rows, joins_the_rows_of_several_queries_and_their_oldest_time)
 	cr_expect_eq(bench_row("ms1")->taken_ns, 1795977803500000000);
 	cr_expect_eq(bench_row("ms2")->taken_ns, 1795977804500000000);
 	cr_expect_eq(bench_sample->n_notes, 0);
+}
+
+Test(source_rows, without_a_time_are_not_taken_for_new_where_others_have_one)
+{
+#define VECTOR(result)                                                                             \
+	"{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[" result "]}}"
+#define SERIES(server, value)                                                                      \
+	"{\"metric\":{\"server\":\"" server "\"},\"value\":[1795977809,\"" value "\"]}"
+	static const char *const body[] = { VECTOR(SERIES("ms1", "11") "," SERIES("ms2", "12")),
+					    VECTOR(SERIES("ms1", "21") "," SERIES("ms2", "22")),
+					    VECTOR(SERIES("ms2", "1795977804")) };
+	static const char *const empty[] = { body[0], body[1], VECTOR("") };
+
+	bench_begin("prometheus-query", NULL);
+	cr_expect_eq(bench_answer(NULL, 3, body), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_state("ms1", "jvm_heap_used_bytes"), SOURCE_REJECTED);
+	cr_expect(bench_has_note("ms1", "jvm_heap_used_bytes: no_time: 11 has no sample_time: "));
+	cr_expect_eq(bench_state("ms1", "jvm_heap_size_bytes"), SOURCE_REJECTED);
+	cr_expect_eq(bench_value("ms2", "jvm_heap_used_bytes"), 12);
+	bench_begin("prometheus-query", NULL);
+	EXPECT_FAILED(bench_answer(NULL, 3, empty), CR_ABSENT, "1 of 3 requests failed; time: ");
+	cr_expect_not(bench_sample->is_partial);
+	cr_expect_eq(bench_state("ms2", "jvm_heap_used_bytes"), SOURCE_REJECTED);
+#undef SERIES
+#undef VECTOR
 }
 
 Test(source_rows, take_a_scalar_of_prometheus_for_one_server_and_nothing_but_vectors_for_many)
