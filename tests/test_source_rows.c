@@ -320,6 +320,30 @@ Test(source_rows, are_as_old_as_the_oldest_time_that_is_given)
 	cr_expect_eq(bench_row("")->taken_ns, 1795977801000000000);
 }
 
+/* Prometheus' page for other Prometheus servers (federation) has values of up to 5 minutes ago. */
+Test(source_rows, are_as_old_as_the_oldest_time_in_their_lines)
+{
+	static const char *const body[] = {
+		"n{s=\"ms1\",p=\"a\"} 1 1795977803000\nn{s=\"ms1\",p=\"b\"} 2 1795977801500\n"
+		"n{s=\"ms2\",p=\"a\"} 4 1795977802.25 # {t=\"1\"} 7 1795977700\n"
+		"n{s=\"ms3\"} 8 # {t=\"1\"} 7 1795977700\nm{s=\"ms3\"} 8 1795977700000\n"
+		"n{s=\"ms4\"} 16 1000\nn{s=\"ms5\"} 32 soon\n"
+	};
+
+	bench_begin(NULL, "{ format: prometheus, key: s, fields: { busy_threads: { select: n, "
+			  "reduce: sum } } }");
+	cr_expect_eq(bench_answer(NULL, 1, body), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_value("ms1", "busy_threads"), 3);
+	cr_expect_eq(bench_row("ms1")->taken_ns, 1795977801500000000);
+	cr_expect_eq((bench_row("ms2")->taken_ns + 500000) / 1000000, 1795977802250);
+	cr_expect_eq(bench_value("ms3", "busy_threads"), 8);
+	cr_expect_eq(bench_row("ms3")->taken_ns, 0, "what is not selected has no say");
+	cr_expect_eq(bench_state("ms4", "busy_threads"), SOURCE_REJECTED);
+	cr_expect(bench_has_note("ms4", "busy_threads: no_time: 1000: "));
+	cr_expect_eq(bench_state("ms5", "busy_threads"), SOURCE_REJECTED);
+	cr_expect(bench_has_note("ms5", "busy_threads: no_time: soon: "));
+}
+
 Test(source_rows, turns_words_into_numbers_by_a_map)
 {
 	static const char keys[] = "{ format: json, fields: { running: { select: /state, type: "

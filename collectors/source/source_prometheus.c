@@ -279,6 +279,8 @@ static void take_value(struct source_reading *reading, const struct arrival *arr
 	const size_t place = row * parts->n_slots + slot;
 
 	source_sheet_take(reading->sheet, row, slot, &raw);
+	if (role == SOURCE_ROLE_FIELD && series->time[0] != '\0')
+		source_sheet_date(reading->sheet, row, slot, series->time);
 	if (role != SOURCE_ROLE_FIELD && role != SOURCE_ROLE_TIME)
 		return;
 	if (source_twice_note(arrival->twice, series, (uint32_t)place, arrival->line) < 0)
