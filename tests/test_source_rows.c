@@ -269,7 +269,7 @@ Test(source_rows, without_a_time_are_not_taken_for_new_where_others_have_one)
 	static const char *const body[] = { VECTOR(SERIES("ms1", "11") "," SERIES("ms2", "12")),
 					    VECTOR(SERIES("ms1", "21") "," SERIES("ms2", "22")),
 					    VECTOR(SERIES("ms2", "1795977804")) };
-	static const char *const empty[] = { body[0], body[1], VECTOR("") };
+	const char *const empty[] = { body[0], body[1], VECTOR("") };
 
 	bench_begin("prometheus-query", NULL);
 	cr_expect_eq(bench_answer(NULL, 3, body), 0, "%s", bench_sample->text);
