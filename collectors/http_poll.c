@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "files.h"
 
@@ -55,22 +54,6 @@ static void poll_drop(struct poll *poll, const struct cr_round *round, enum cr_w
 
 /*** What came ***/
 
-/* A row's time, which is one of the clock on the wall; 0: now. */
-static int64_t taken_ns(const struct source_row *row)
-{
-	struct timespec ts;
-	int64_t age_ns, now;
-
-	if (row->taken_ns == 0)
-		return 0;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	age_ns = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec - row->taken_ns;
-	now = http_now_ns();
-	if (age_ns <= 0) /* the other clock is ahead of ours */
-		return 0;
-	return age_ns < now ? now - age_ns : 1;
-}
-
 /* Once when something begins to be wrong with single values, and once when all is well again. */
 static void tell_notes(struct poll *poll, const struct source_sample *sample)
 {
@@ -96,8 +79,7 @@ static void poll_end(struct poll *poll, const struct cr_round *round)
 
 	poll->sample = NULL;
 	for (size_t i = 0; i < sample->n_rows; i++)
-		source_put_row(sample, &sample->row[i], round, poll->target, web->metric,
-			       taken_ns(&sample->row[i]));
+		source_put_row(sample, &sample->row[i], round, poll->target, web->metric, 0);
 	if (rc < 0) {
 		poll_fail(poll, round, sample->why, sample->text);
 	} else {

@@ -327,6 +327,7 @@ static void enqueue(struct snmp *snmp, struct cr_target *target)
 	if (agent->poll != NULL || agent->queue != NULL)
 		return; /* rounds of one target never overlap: it is being polled */
 	agent->due = target;
+	agent->due_ns = snmp->round->now_ns;
 	agent->was_parked = false;
 	snmp_timers_set(&snmp->timers, &agent->timer, target->deadline_ns);
 	give_place(snmp, agent, snmp->round->now_ns);

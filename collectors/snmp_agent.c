@@ -275,6 +275,7 @@ enum snmp_verdict snmp_agent_begin(struct snmp_agent *agent, struct cr_target *t
 	agent->poll = snmp_shared_take_poll(agent->shared);
 	if (agent->poll == NULL)
 		return SNMP_BAD;
+	agent->poll->due_ns = agent->due_ns;
 	snmp_link_begin(&agent->link);
 	if (snmp_poll_start(agent->poll, target, agent->about, &agent->ceiling, now_ns) == SNMP_BAD)
 		return SNMP_BAD;

@@ -54,6 +54,7 @@ struct snmp_agent {
 	bool is_counted;           /* in the peer's n_polling */
 	bool was_parked;           /* has had to wait for the peer */
 	struct cr_target *due;     /* to be polled when its turn comes */
+	int64_t due_ns;            /* since when */
 	struct snmp_agents *queue; /* where it waits for its turn; NULL: it does not */
 	bool is_fresh;             /* was asked a moment ago: counts against max_inflight */
 	bool is_suspect;           /* did not answer the last time */

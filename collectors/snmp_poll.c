@@ -302,7 +302,20 @@ static const char *context_hint(const struct snmp_poll *poll, char *text, size_t
 	return text;
 }
 
-static enum snmp_verdict give_up_user(struct snmp_poll *poll, long long ms)
+/* How long nothing came: if others had their turn first, that may be very little. */
+static void tell_span(const struct snmp_poll *poll, char *span, size_t len)
+{
+	const int64_t end_ns = poll->target->deadline_ns + MS / 2;
+	const long long ms = (long long)((end_ns - poll->begun_ns) / MS);
+	const long long all_ms = (long long)((end_ns - poll->due_ns) / MS);
+
+	if (all_ms - ms > all_ms / 8)
+		(void)snprintf(span, len, "the last %lld of %lld ms", ms, all_ms);
+	else
+		(void)snprintf(span, len, "%lld ms", ms);
+}
+
+static enum snmp_verdict give_up_user(struct snmp_poll *poll, const char *span)
 {
 	const struct snmp_user *user = poll->access->user;
 	char hint[112];
@@ -310,9 +323,9 @@ static enum snmp_verdict give_up_user(struct snmp_poll *poll, long long ms)
 	(void)context_hint(poll, hint, sizeof hint);
 	if (poll->is_discovering)
 		return snmp_poll_fail(poll, CR_TIMEOUT,
-				      "no answer to the discovery of SNMP v3 in %lld ms: agent "
+				      "no answer to the discovery of SNMP v3 in %s: agent "
 				      "down, no v3 there, or firewall",
-				      ms);
+				      span);
 	if (user->priv > 0 && (poll->has_discovered || poll->n_late > 0))
 		return snmp_poll_fail(poll, CR_AUTH,
 				      "the agent is there, but does not answer what user %s "
@@ -321,40 +334,40 @@ static enum snmp_verdict give_up_user(struct snmp_poll *poll, long long ms)
 				      user->name, hint);
 	if (poll->has_discovered)
 		return snmp_poll_fail(poll, CR_TIMEOUT,
-				      "the agent is there, but does not answer user %s in %lld ms: "
+				      "the agent is there, but does not answer user %s in %s: "
 				      "busy%s",
-				      user->name, ms, hint);
+				      user->name, span, hint);
 	return snmp_poll_fail(
-		poll, CR_TIMEOUT, "no answer to user %s in %lld ms: agent down, or firewall%s%s",
-		user->name, ms, poll->access->engine.len > 0 ? ", or wrong engine_id" : "", hint);
+		poll, CR_TIMEOUT, "no answer to user %s in %s: agent down, or firewall%s%s",
+		user->name, span, poll->access->engine.len > 0 ? ", or wrong engine_id" : "", hint);
 }
 
-static enum snmp_verdict give_up_community(struct snmp_poll *poll, long long ms)
+static enum snmp_verdict give_up_community(struct snmp_poll *poll, const char *span)
 {
 	if (poll->about[0] == '\0')
 		return snmp_poll_fail(poll, CR_TIMEOUT,
-				      "no answer in %lld ms: wrong community (agents then keep "
+				      "no answer in %s: wrong community (agents then keep "
 				      "silent), agent down, or firewall",
-				      ms);
+				      span);
 	return snmp_poll_fail(poll, CR_TIMEOUT,
-			      "no answer in %lld ms: wrong community, or community_suffix "
+			      "no answer in %s: wrong community, or community_suffix "
 			      "\"%.60s\" (agents then keep silent), agent down, or firewall",
-			      ms, poll->about);
+			      span, poll->about);
 }
 
 /* Others are asked about something else, and answered. */
-static enum snmp_verdict give_up_alone(struct snmp_poll *poll, long long ms)
+static enum snmp_verdict give_up_alone(struct snmp_poll *poll, const char *span)
 {
 	return snmp_poll_fail(
 		poll, CR_TIMEOUT,
-		"no answer in %lld ms, but the agent answers for other servers: this one is down "
+		"no answer in %s, but the agent answers for other servers: this one is down "
 		"or slow, or %s \"%.60s\" is wrong",
-		ms, poll->access->version == SNMP_VERSION_3 ? "context" : "community_suffix",
+		span, poll->access->version == SNMP_VERSION_3 ? "context" : "community_suffix",
 		poll->about);
 }
 
 /* An agent with several addresses, or somebody who knows what was asked. */
-static enum snmp_verdict give_up_stranger(struct snmp_poll *poll, long long ms,
+static enum snmp_verdict give_up_stranger(struct snmp_poll *poll, const char *span,
 					  const union resolve_address *stranger)
 {
 	const bool is_v6 = stranger->any.sa_family == AF_INET6;
@@ -362,9 +375,9 @@ static enum snmp_verdict give_up_stranger(struct snmp_poll *poll, long long ms,
 
 	resolve_show(stranger, shown, sizeof shown);
 	return snmp_poll_fail(poll, CR_TIMEOUT,
-			      "no answer in %lld ms from the polled address, but %s%s%s:%u has "
+			      "no answer in %s from the polled address, but %s%s%s:%u has "
 			      "answered: poll that one, or set strict_source: false",
-			      ms, is_v6 ? "[" : "", shown, is_v6 ? "]" : "",
+			      span, is_v6 ? "[" : "", shown, is_v6 ? "]" : "",
 			      ntohs(is_v6 ? stranger->v6.sin6_port : stranger->v4.sin_port));
 }
 
@@ -372,12 +385,12 @@ enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, 
 				    const union resolve_address *stranger)
 {
 	static const struct snmp_report late = { .complaint = SNMP_NOT_IN_TIME };
-	const long long ms =
-		(long long)((poll->target->deadline_ns - poll->begun_ns + MS / 2) / MS);
+	char span[48];
 
+	tell_span(poll, span, sizeof span);
 	if (is_connecting)
 		return snmp_poll_fail(poll, CR_TIMEOUT,
-				      "no connection in %lld ms: host down or firewall", ms);
+				      "no connection in %s: host down or firewall", span);
 	/* One is how a clock is learned. */
 	if (poll->n_late > (is_proven ? 0 : 1))
 		return snmp_poll_complain(poll, &late);
@@ -385,19 +398,19 @@ enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, 
 		return give_up_context(poll);
 	if (poll->strays > 0)
 		return snmp_poll_fail(poll, CR_TIMEOUT,
-				      "no valid answer in %lld ms, but %u %s: "
+				      "no valid answer in %s, but %u %s: "
 				      "is SNMP v%s spoken there?",
-				      ms, poll->strays,
+				      span, poll->strays,
 				      poll->strays == 1 ? "message that is none"
 							: "messages that are none",
 				      poll->access->version == SNMP_VERSION_3   ? "3"
 				      : poll->access->version == SNMP_VERSION_1 ? "1"
 										: "2c");
 	if (stranger != NULL)
-		return give_up_stranger(poll, ms, stranger);
+		return give_up_stranger(poll, span, stranger);
 	if (poll->is_alone && strstr(poll->access->about, "${") != NULL)
-		return give_up_alone(poll, ms);
+		return give_up_alone(poll, span);
 	if (poll->access->version == SNMP_VERSION_3)
-		return give_up_user(poll, ms);
-	return give_up_community(poll, ms);
+		return give_up_user(poll, span);
+	return give_up_community(poll, span);
 }

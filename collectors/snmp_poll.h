@@ -28,6 +28,7 @@ struct snmp_poll {
 	const struct snmp_access *access;
 	struct cr_target *target;
 	const char *about;             /* what it is asked about, as of the link */
+	int64_t due_ns;                /* since when it waits for its turn; who begins it says so */
 	int64_t begun_ns, step_ns;     /* since when: the poll, the message */
 	long id[1 + SNMP_RETRIES_MAX]; /* request ids of the tries of the message */
 	unsigned int tries;

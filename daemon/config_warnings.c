@@ -126,10 +126,13 @@ static void warn_of_pair(struct config_reader *reader, const struct config_sourc
 	warn(reader, "two_sources", CONFIG_NO_SERVICE, &place,
 	     "collectors %s and %s both give %s of %s%s: the newer value wins, so what is known "
 	     "goes back and forth between the two; let them poll different servers (servers:), "
-	     "leave figures out, like fields: { %s: ~ } in %s, or let one stand in where the "
-	     "other has nothing fresh (backup: true)",
+	     "%sleave figures out, like fields: { %s: ~ } in %s%s",
 	     a->name, b->name, figures.text, server,
-	     config_others(more, sizeof more, n_servers - 1), figures.first, measured_by->name);
+	     config_others(more, sizeof more, n_servers - 1), a->is_backup ? "or " : "",
+	     figures.first, measured_by->name,
+	     a->is_backup
+		     ? "; both are backups, and none of them comes before the other"
+		     : ", or let one stand in where the other has nothing fresh (backup: true)");
 }
 
 static bool have_common_figures(const struct config_source *a, const struct config_source *b)

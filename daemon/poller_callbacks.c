@@ -119,16 +119,8 @@ static void skip(const struct cr_round *r, struct cr_target *t, const char *row,
 
 	if (target == NULL)
 		return;
-	if (row == NULL && t->is_shared) {
-		drop_rowless(source);
-		return;
-	}
-	name = row == NULL ? target->name : row;
-	if (row != NULL && poller_source_server(source, row) == NULL) {
-		drop_row(source, row);
-		return;
-	}
-	if (servers_is_skipped(source->poller->servers, name))
+	name = subject_of(source, target, t, row);
+	if (name == NULL || servers_is_skipped(source->poller->servers, name))
 		return;
 	servers_skip(source->poller->servers, name, text);
 	log_warn("administration server skipped", "source=%s server=%s text=\"%s\"", source->name,

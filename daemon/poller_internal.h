@@ -107,6 +107,7 @@ struct source {
 	size_t n_dropped; /* rows logged as not configured */
 	size_t n_told;    /* targets that the log knows to fail */
 	struct poller_lines fails, answers;
+	struct poller_lines warnings, remarks; /* of the collector itself */
 };
 
 /** What main asks a thread to do. */
@@ -252,7 +253,7 @@ void poller_round_retire(struct source *source, const struct source *successor);
 /** Start what is due, fail what is overdue, let the collector work. Returns when to come again. */
 int64_t poller_round_visit(struct poll_thread *thread, struct source *source, int64_t now_ns);
 
-/*** poller_log.c: targets that fail, and answer again [own] ***/
+/*** poller_log.c: targets that fail, and answer again; what collectors say [own] ***/
 
 /** May one more line be written now? If not, it is counted. */
 bool poller_log_take(struct poller_lines *lines, int64_t now_ns);
@@ -264,6 +265,9 @@ size_t poller_log_others(struct poller_lines *lines, int64_t now_ns);
  */
 void poller_log_change(struct source *source, struct target *target, unsigned before,
 		       const char *text);
+
+/** A line of the collector's own: so many a minute of warnings, and of all else but debugging. */
+void poller_log_say(struct source *source, enum cr_level level, const char *text);
 
 /** Tell of those that were left out, if it is due. Returns when to come again. */
 int64_t poller_log_visit(struct source *source, int64_t now_ns);

@@ -1,5 +1,5 @@
-/* poller_log.c - what the log is told of targets that fail and answer again: with a whole rack down
- * the first ones by name, the others as a number. [own] */
+/* poller_log.c - what the log is told of targets that fail and answer again, and by collectors:
+ * with a whole rack down the first ones by name, the others as a number. [own] */
 #include "poller_internal.h"
 
 #include "log.h"
@@ -51,6 +51,28 @@ void poller_log_change(struct source *source, struct target *target, unsigned be
 	}
 }
 
+void poller_log_say(struct source *source, enum cr_level level, const char *text)
+{
+	struct poller_lines *lines = level < CR_INFO ? &source->warnings : &source->remarks;
+
+	if (level == CR_DEBUG || poller_log_take(lines, clock_now_ns()))
+		log_line(level, "collector", "source=%s %s", source->name, text);
+}
+
+static void tell_more(struct source *source, int64_t now_ns)
+{
+	const size_t warnings = poller_log_others(&source->warnings, now_ns);
+	const size_t remarks = poller_log_others(&source->remarks, now_ns);
+
+	if (warnings > 0)
+		log_warn("more warnings of the collector",
+			 "source=%s more=%zu: callrouterctl servers NAME shows what is not taken",
+			 source->name, warnings);
+	if (remarks > 0)
+		log_info("more remarks of the collector", "source=%s more=%zu", source->name,
+			 remarks);
+}
+
 static void tell(struct source *source, int64_t now_ns)
 {
 	const size_t fail = poller_log_others(&source->fails, now_ns);
@@ -64,17 +86,19 @@ static void tell(struct source *source, int64_t now_ns)
 	if (answer > 0)
 		log_info("more targets answer again", "source=%s more=%zu failing=%zu targets=%zu",
 			 source->name, answer, source->n_told, source->n_targets);
+	tell_more(source, now_ns);
 }
 
 int64_t poller_log_visit(struct source *source, int64_t now_ns)
 {
+	const struct poller_lines *const all[] = { &source->fails, &source->answers,
+						   &source->warnings, &source->remarks };
 	int64_t next_ns = INT64_MAX;
 
 	tell(source, now_ns);
-	if (source->fails.others > 0)
-		next_ns = source->fails.tell_ns;
-	if (source->answers.others > 0 && source->answers.tell_ns < next_ns)
-		next_ns = source->answers.tell_ns;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i]->others > 0 && all[i]->tell_ns < next_ns)
+			next_ns = all[i]->tell_ns;
 	return next_ns;
 }
 

@@ -35,14 +35,14 @@ static void leave(struct poll_thread *thread, const struct source *source, int64
 static CR_PRINTF(3, 4) void host_log(const struct cr_host *host, enum cr_level level,
 				     const char *fmt, ...)
 {
-	const struct source *source = (const struct source *)(const void *)host;
+	struct source *source = (struct source *)(uintptr_t)host;
 	char text[512];
 	va_list args;
 
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof text, fmt, args);
 	va_end(args);
-	log_line(level, "collector", "source=%s %s", source->name, text);
+	poller_log_say(source, level, text);
 }
 
 static int host_metric(const struct cr_host *host, const char *name)

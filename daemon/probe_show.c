@@ -152,21 +152,33 @@ static bool is_polled(const struct probe_page *page, const char *row)
 	return row[0] == '\0';
 }
 
+static void print_time(const struct probe_page *page, int64_t taken_ns)
+{
+	char shown[32];
+	struct timespec now;
+	double age_s;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	age_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)taken_ns / 1e9;
+	(void)text_show_seconds(shown, sizeof shown, age_s < 0 ? -age_s : age_s);
+	if (age_s < -1) /* what servers.c makes of it */
+		(void)fprintf(page->out,
+			      ", measured %s ahead of this host's clock: callrouterd will not take "
+			      "it (future)",
+			      shown);
+	else if (age_s < 0)
+		(void)fprintf(page->out, ", measured %s ahead of this host's clock", shown);
+	else
+		(void)fprintf(page->out, ", measured %s ago", shown);
+}
+
 static void print_head(const struct probe_page *page, const char *row, int64_t taken_ns)
 {
-	char age[32];
-	struct timespec now;
-
 	(void)fprintf(page->out, "\n%s%s", row[0] != '\0' ? row : page->target->name,
 		      is_polled(page, row) ? ""
 					   : ": none of the servers that this collector polls");
-	if (taken_ns != 0) {
-		clock_gettime(CLOCK_REALTIME, &now);
-		(void)fprintf(page->out, ", measured %s ago",
-			      text_show_seconds(age, sizeof age,
-						(double)now.tv_sec + (double)now.tv_nsec / 1e9 -
-							(double)taken_ns / 1e9));
-	}
+	if (taken_ns != 0)
+		print_time(page, taken_ns);
 	(void)fputc('\n', page->out);
 }
 

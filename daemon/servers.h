@@ -30,6 +30,7 @@ enum servers_reject {
 	SERVERS_ABOVE_ONE,
 	SERVERS_MANY,
 	SERVERS_TWICE,
+	SERVERS_NO_TIME,
 	SERVERS_OTHER, /* a word of the collector's own */
 	SERVERS_REJECTS
 };

@@ -37,8 +37,17 @@ static unsigned derive_all(size_t threads_at, double heap_max, double *value, in
 	return derive(value, taken_ns, heap_max, how);
 }
 
-/** Backups stand in where the others' value, or what follows from theirs, is unknown or too old.
- * value and taken_ns: as many as there are metrics at least. */
+/** Maximum and size first: beside them used and free follow from each other, while free of one
+ * source and used of another come to a size that nobody has. */
+static size_t backup_in_order(size_t k)
+{
+	static const uint8_t order[] = { HEAP_MAX, HEAP_SIZE, HEAP_USED, HEAP_FREE };
+
+	return k < sizeof order ? order[k] : k;
+}
+
+/** Backups stand in where the others' value, or what follows from theirs and from backups that do
+ * so already, is unknown or too old. value and taken_ns: as many as there are metrics at least. */
 static void take_backups(const struct servers *servers, const struct server *server, double *value,
 			 int64_t *taken_ns)
 {
@@ -49,14 +58,16 @@ static void take_backups(const struct servers *servers, const struct server *ser
 	memcpy(known, value, servers->n_metrics * sizeof *known);
 	memcpy(known_ns, taken_ns, servers->n_metrics * sizeof *known_ns);
 	(void)derive_all(servers->threads_at, 0, known, known_ns, NULL);
-	for (size_t i = 0; i < backup->n; i++) {
-		const struct sample *sample = &backup->at[i];
+	for (size_t k = 0; k < servers->n_metrics; k++) {
+		const size_t i = backup_in_order(k);
+		const struct sample *sample = i < backup->n ? &backup->at[i] : NULL;
 
-		if (sample->taken_ns == 0 ||
+		if (sample == NULL || sample->taken_ns == 0 ||
 		    (!isnan(known[i]) && sample->taken_ns - known_ns[i] <= server->hold_ns))
 			continue;
-		value[i] = sample->value;
-		taken_ns[i] = sample->taken_ns;
+		value[i] = known[i] = sample->value;
+		taken_ns[i] = known_ns[i] = sample->taken_ns;
+		(void)derive_all(servers->threads_at, 0, known, known_ns, NULL);
 	}
 }
 

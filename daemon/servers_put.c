@@ -32,6 +32,7 @@ const char *servers_reject_word(enum servers_reject reject)
 		[SERVERS_ABOVE_ONE] = "above_one",
 		[SERVERS_MANY] = "many",
 		[SERVERS_TWICE] = "twice",
+		[SERVERS_NO_TIME] = "no_time",
 		[SERVERS_OTHER] = "other",
 	};
 

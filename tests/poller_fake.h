@@ -5,7 +5,8 @@
  *	good:       a value and done, at once          silent:   never ends
  *	fail:       fails at once                      slow:     ends after fake.slow_ns
  *	event:      ends when the descriptor says so   rows:a,b  puts for rows a and b, then done
- *	admin:      skip, then done                    block:    waits for fake.gate
+ *	admin:      skip, of row s0 if it is shared,   block:    waits for fake.gate
+ *	            then done
  *	reject:     a value that is not passed on, for row s0 if it is shared, then done
  *	error:      collect() returns -EIO             late:     silent, but done once the poll is
  *	                                                         over for the host
@@ -265,7 +266,7 @@ static void fake_start(struct fake_instance *instance, const struct cr_round *ro
 	} else if (fake_is(target, "rows:")) {
 		fake_rows(instance, round, target);
 	} else if (fake_is(target, "admin:")) {
-		round->skip(round, target, NULL, "this is AdminServer");
+		round->skip(round, target, target->is_shared ? "s0" : NULL, "this is AdminServer");
 		fake_done(round, target);
 	} else if (fake_is(target, "block:")) {
 		fake_wait_at_gate();

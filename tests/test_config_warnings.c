@@ -123,6 +123,11 @@ Test(config_warnings, says_nothing_of_a_backup_but_of_two_for_the_same)
 				      COLLECTOR("c", "backup: true, " OWN("sessions: /u")),
 		      "round_robin");
 	cr_expect_not_null(strstr(said, " collectors b and c both give sessions of "), "%s", said);
+	cr_expect_not_null(strstr(said,
+				  ", or leave figures out, like fields: { sessions: ~ } in c; "
+				  "both are backups, and none of them comes before the "
+				  "other\n"),
+			   "%s", said);
 	cr_expect_eq(config->n_warnings, 1u);
 }
 

@@ -240,7 +240,7 @@ Test(http_requests, to_prometheus_say_how_old_its_values_are)
 	int64_t age;
 
 	snprintf(bytes, sizeof bytes, vector, 11.0, 12.0);
-	snprintf(times, sizeof times, vector, now - 30, now + 5);
+	snprintf(times, sizeof times, vector, now - 30, now + 60);
 	fake_http_when(web, "timestamp", "200 OK", "", times);
 	fake_http_when(web, "query=sum%20by%20%28server%29", "200 OK", "", bytes);
 	open_host(settings);
@@ -248,7 +248,8 @@ Test(http_requests, to_prometheus_say_how_old_its_values_are)
 	cr_expect_eq(value("ms1", "jvm_heap_used_bytes"), 11);
 	age = now_ns(CLOCK_MONOTONIC) - taken_ns("ms1");
 	cr_expect(age > 29000 * CH_MS && age < 40000 * CH_MS, "%lld", (long long)age);
-	cr_expect_eq(taken_ns("ms2"), 0, "a clock that is ahead of ours: now");
+	age = taken_ns("ms2") - now_ns(CLOCK_MONOTONIC);
+	cr_expect(age <= 60000 * CH_MS && age > 0, "a clock ahead of ours: %lld", (long long)age);
 }
 
 Test(http_requests, tell_the_log_once_when_values_go_bad_and_once_when_they_are_good)

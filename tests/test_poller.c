@@ -310,6 +310,18 @@ Test(poller, asks_an_administration_server_no_more_until_the_next_reload)
 	scene_free(scene);
 }
 
+Test(poller, takes_the_row_of_an_administration_server_for_a_row)
+{
+	struct scene *scene = simple(2, "admin:");
+
+	apply(scene);
+	SCENE_UNTIL(scene_server(scene, 0).is_skipped && scene_server(scene, 1).polls >= 3);
+	cr_expect_eq(scene_server(scene, 0).failures, 0, "%s", scene_server(scene, 0).error);
+	cr_expect_str_eq(scene_server(scene, 1).error,
+			 "wls: absent: no row of this server in the answer");
+	scene_free(scene);
+}
+
 Test(poller, polls_no_admin_server)
 {
 	struct scene *scene = simple(2, "good:${name}");

@@ -127,6 +127,30 @@ Test(poller_log, is_told_of_the_others_by_a_visit_and_asks_for_it)
 	scene_free(scene);
 }
 
+/* Values that cannot be true at each server of a fleet, and then can again. */
+Test(poller_log, lets_a_collector_say_so_many_lines_of_each_kind)
+{
+	struct scene *scene = scene_new(1);
+	struct source *source = make(scene, "silent:${name}");
+
+	keep_log(CR_DEBUG);
+	for (int i = 0; i < POLLER_LINES + 5; i++) {
+		poller_log_say(source, CR_WARN, "value left out");
+		poller_log_say(source, CR_INFO, "all values are good");
+		poller_log_say(source, CR_DEBUG, "an answer");
+	}
+	cr_expect_eq(count_logged("collector source=wls value left out"), POLLER_LINES);
+	cr_expect_eq(count_logged("collector source=wls all values are good"), POLLER_LINES);
+	cr_expect_eq(count_logged("collector source=wls an answer"), POLLER_LINES + 5);
+	cr_expect_lt(poller_log_visit(source, clock_now_ns()), INT64_MAX);
+	cr_expect_eq(count_logged("more warnings"), 0);
+	cr_expect_eq(poller_log_visit(source, clock_now_ns() + 11 * SECOND), INT64_MAX);
+	cr_expect_eq(count_logged("more warnings of the collector source=wls more=5: "), 1);
+	cr_expect_eq(count_logged("more remarks of the collector source=wls more=5"), 1);
+	poller_source_free(source);
+	scene_free(scene);
+}
+
 /* The other way round: what is not due yet is not lost when the source ends. */
 Test(poller_log, is_told_of_the_others_when_their_source_ends)
 {

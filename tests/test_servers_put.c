@@ -61,6 +61,7 @@ Test(servers_put, counts_by_its_word_what_a_collector_does_not_believe)
 		{ "above_one", SERVERS_ABOVE_ONE },
 		{ "many", SERVERS_MANY },
 		{ "twice", SERVERS_TWICE },
+		{ "no_time", SERVERS_NO_TIME },
 		{ "other", SERVERS_OTHER },
 	};
 	struct servers *servers = make(NULL);
@@ -350,6 +351,28 @@ Test(servers_put, a_backup_does_not_count_beside_what_follows_from_the_others_va
 	expect_figure(servers, "jvm_heap_free_bytes", 30, 1000 * MS);
 	expect_figure(servers, "max_threads", 200, 1200 * MS);
 	servers_put_from(servers, "snmp", "ms1", free_at, 45, 1600 * MS);
+	expect_figure(servers, "jvm_heap_free_bytes", 45, 1600 * MS);
+	servers_free(servers);
+}
+
+/* Its used and free are of another moment than the other's: the two would take turns, or come to a
+ * size that nobody has. */
+Test(servers_put, a_backup_fills_gaps_of_the_heap_but_says_nothing_twice)
+{
+	struct servers *servers = with_backup();
+	const int used = servers_metric(servers, "jvm_heap_used_bytes");
+	const int free_at = servers_metric(servers, "jvm_heap_free_bytes");
+	const int size = servers_metric(servers, "jvm_heap_size_bytes");
+
+	servers_put_from(servers, "jvm", "ms1", used, 70, 1000 * MS);
+	servers_put_from(servers, "snmp", "ms1", free_at, 44, 1200 * MS);
+	servers_put_from(servers, "snmp", "ms1", size, 100, 1200 * MS);
+	expect_figure(servers, "jvm_heap_used_bytes", 70, 1000 * MS);
+	expect_figure(servers, "jvm_heap_size_bytes", 100, 1200 * MS);
+	expect_figure(servers, "jvm_heap_free_bytes", 30, 1000 * MS);
+	servers_put_from(servers, "snmp", "ms1", free_at, 45, 1600 * MS);
+	servers_put_from(servers, "snmp", "ms1", size, 101, 1600 * MS);
+	expect_figure(servers, "jvm_heap_used_bytes", 56, 1600 * MS);
 	expect_figure(servers, "jvm_heap_free_bytes", 45, 1600 * MS);
 	servers_free(servers);
 }

@@ -79,6 +79,34 @@ Test(snmp, dates_a_value_by_the_question_and_not_by_the_answer)
 	cr_assert_geq(values[0].taken_ns, before.tv_sec * INT64_C(1000000000) + before.tv_nsec);
 }
 
+/* An agent that keeps what it has read says when it was. */
+Test(snmp, dates_a_value_by_the_time_that_the_source_gives)
+{
+	const struct collector_value *values;
+	struct timespec wall, steady;
+	int64_t age_ms;
+	size_t n;
+
+	setup(JVM " { sample_time: .1.3.6.1.4.1.99999.1.0 }", "ms1", false);
+	fake_snmp_jvm(fake, 100, 400, 800);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	fake_snmp_number(fake, ".1.3.6.1.4.1.99999.1.0", FAKE_GAUGE, wall.tv_sec - 300);
+	expect_good();
+	values = collector_host_values(host, &n);
+	cr_assert_eq(n, 3);
+	clock_gettime(CLOCK_MONOTONIC, &steady);
+	age_ms = ((int64_t)steady.tv_sec * 1000 + steady.tv_nsec / 1000000) -
+		 values[0].taken_ns / 1000000;
+	cr_assert(age_ms >= 299000 && age_ms < 360000, "%lld", (long long)age_ms);
+	fake_snmp_number(fake, ".1.3.6.1.4.1.99999.1.0", FAKE_NULL, 0);
+	cr_assert_eq(poll_for(LONG_MS)->why, CR_VALUE);
+	cr_assert_not_null(strstr(collector_host_last(host, target)->text, "no_time: 100 has no"));
+	values = collector_host_values(host, &n);
+	cr_assert_eq(n, 3);
+	for (size_t i = 0; i < n; i++)
+		cr_assert_str_eq(values[i].reject, "no_time");
+}
+
 /*** weblogic-mib ***/
 
 static void add_domain(void)

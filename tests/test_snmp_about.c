@@ -188,6 +188,19 @@ Test(snmp_about, a_server_that_the_agent_keeps_silent_about_holds_up_no_other)
 	expect_failed(0, CR_TIMEOUT, "but the agent answers for other servers");
 }
 
+/* Else it would look as if so short a time were all that it may take. */
+Test(snmp_about, a_poll_that_came_late_to_its_turn_says_what_was_left)
+{
+	setup_suffix("max_per_agent=1");
+	fake_snmp_mode(fake, FAKE_SILENT, 0);
+	collector_host_start(host, 0, 100 * CH_MS);
+	collector_host_start(host, 1, 400 * CH_MS);
+	cr_assert_eq(collector_host_run(host, 20000 * CH_MS), 0);
+	expect_failed(0, CR_TIMEOUT, "no answer in 100 ms: wrong community");
+	expect_failed(1, CR_TIMEOUT, "no answer in the last ");
+	expect_failed(1, CR_TIMEOUT, " of 400 ms: wrong community, or community_suffix \"@ms2\"");
+}
+
 /* Servers have odd variables; the daemon refuses most of them when it reads its configuration. */
 Test(snmp_about, what_no_community_can_hold_fails_at_its_own_server_alone)
 {

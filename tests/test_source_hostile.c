@@ -230,7 +230,7 @@ Test(hostile, broken_and_endless_series)
 		       "busy_threads: nothing at n");
 	expect_bounded("many values for a regular expression",
 		       "{ format: prometheus, fields: { busy_threads: 'n{l=~\"(x+x+)+y\"}' } }",
-		       fill("n{l=\"", "x", "\"} 1", 8000), CR_ABSENT, "nothing at n{");
+		       fill("n{l=\"", "x", "\"} 1\n", 8000), CR_ABSENT, "nothing at n{");
 }
 
 /* Each of them takes over 9 s without a bound. */
@@ -413,6 +413,28 @@ Test(hostile, openmetrics_that_was_cut_off)
 	bench_begin(NULL, series);
 	source_extract(bench_sample, 0, &answer);
 	cr_expect_eq(source_end(bench_sample, "ms1"), 0, "%s", bench_sample->text);
+}
+
+Test(hostile, metrics_that_were_cut_off)
+{
+	static const char whole[] = "m 5\nn 1048576\n# HELP n help\n";
+
+	for (size_t n = 1; n < sizeof whole; n++) {
+		char *body = strndup(whole, n);
+
+		bench_begin(NULL, "{ format: prometheus, fields: { sessions: m, busy_threads: { "
+				  "select: n, optional: true } } }");
+		if (body[n - 1] == '\n')
+			cr_expect_eq(bench_read(body), 0, "%s: %s", body, bench_sample->text);
+		else
+			EXPECT_FAILED(bench_read(body), CR_REPLY, "");
+		free(body);
+	}
+	bench_begin(NULL, series);
+	EXPECT_FAILED(bench_read("m 5\nn 10485"), CR_REPLY,
+		      "cut off: no line feed at the end of line 2, the last");
+	bench_begin(NULL, series);
+	cr_expect_eq(bench_read("n 1\n# EOF"), 0, "%s", bench_sample->text);
 }
 
 Test(hostile, bytes_of_strangers_do_not_reach_the_log)

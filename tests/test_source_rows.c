@@ -223,10 +223,16 @@ Test(source_rows, takes_the_time_of_a_sample_only_if_it_is_one)
 			 cases[i].unit);
 		snprintf(body, sizeof body, "{\"n\":1,\"t\":%s}", cases[i].time);
 		bench_begin(NULL, keys);
+		if (cases[i].taken_ms == 0) {
+			EXPECT_FAILED(bench_read(body), CR_VALUE,
+				      "busy_threads: no_time: 1 has no");
+			cr_expect(bench_has_note("", "sample_time: /t: "));
+			continue;
+		}
 		cr_expect_eq(bench_read(body), 0);
 		cr_expect_eq((bench_row("")->taken_ns + 500000) / 1000000, cases[i].taken_ms,
 			     "%s %s", cases[i].time, cases[i].unit);
-		cr_expect_eq(bench_has_note("", "sample_time: /t: "), cases[i].taken_ms == 0);
+		cr_expect_eq(bench_sample->n_notes, 0);
 	}
 }
 
@@ -252,6 +258,31 @@ Test(source_rows, joins_the_rows_of_several_queries_and_their_oldest_time)
 	cr_expect_eq(bench_row("ms1")->taken_ns, 1795977803500000000);
 	cr_expect_eq(bench_row("ms2")->taken_ns, 1795977804500000000);
 	cr_expect_eq(bench_sample->n_notes, 0);
+}
+
+Test(source_rows, without_a_time_are_not_taken_for_new_where_others_have_one)
+{
+#define VECTOR(result)                                                                             \
+	"{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[" result "]}}"
+#define SERIES(server, value)                                                                      \
+	"{\"metric\":{\"server\":\"" server "\"},\"value\":[1795977809,\"" value "\"]}"
+	static const char *const body[] = { VECTOR(SERIES("ms1", "11") "," SERIES("ms2", "12")),
+					    VECTOR(SERIES("ms1", "21") "," SERIES("ms2", "22")),
+					    VECTOR(SERIES("ms2", "1795977804")) };
+	const char *const empty[] = { body[0], body[1], VECTOR("") };
+
+	bench_begin("prometheus-query", NULL);
+	cr_expect_eq(bench_answer(NULL, 3, body), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_state("ms1", "jvm_heap_used_bytes"), SOURCE_REJECTED);
+	cr_expect(bench_has_note("ms1", "jvm_heap_used_bytes: no_time: 11 has no sample_time: "));
+	cr_expect_eq(bench_state("ms1", "jvm_heap_size_bytes"), SOURCE_REJECTED);
+	cr_expect_eq(bench_value("ms2", "jvm_heap_used_bytes"), 12);
+	bench_begin("prometheus-query", NULL);
+	EXPECT_FAILED(bench_answer(NULL, 3, empty), CR_ABSENT, "1 of 3 requests failed; time: ");
+	cr_expect_not(bench_sample->is_partial);
+	cr_expect_eq(bench_state("ms2", "jvm_heap_used_bytes"), SOURCE_REJECTED);
+#undef SERIES
+#undef VECTOR
 }
 
 Test(source_rows, take_a_scalar_of_prometheus_for_one_server_and_nothing_but_vectors_for_many)
@@ -287,6 +318,30 @@ Test(source_rows, are_as_old_as_the_oldest_time_that_is_given)
 		    "} }");
 	cr_expect_eq(bench_answer("ms1", 3, body), 0, "%s", bench_sample->text);
 	cr_expect_eq(bench_row("")->taken_ns, 1795977801000000000);
+}
+
+/* Prometheus' page for other Prometheus servers (federation) has values of up to 5 minutes ago. */
+Test(source_rows, are_as_old_as_the_oldest_time_in_their_lines)
+{
+	static const char *const body[] = {
+		"n{s=\"ms1\",p=\"a\"} 1 1795977803000\nn{s=\"ms1\",p=\"b\"} 2 1795977801500\n"
+		"n{s=\"ms2\",p=\"a\"} 4 1795977802.25 # {t=\"1\"} 7 1795977700\n"
+		"n{s=\"ms3\"} 8 # {t=\"1\"} 7 1795977700\nm{s=\"ms3\"} 8 1795977700000\n"
+		"n{s=\"ms4\"} 16 1000\nn{s=\"ms5\"} 32 soon\n"
+	};
+
+	bench_begin(NULL, "{ format: prometheus, key: s, fields: { busy_threads: { select: n, "
+			  "reduce: sum } } }");
+	cr_expect_eq(bench_answer(NULL, 1, body), 0, "%s", bench_sample->text);
+	cr_expect_eq(bench_value("ms1", "busy_threads"), 3);
+	cr_expect_eq(bench_row("ms1")->taken_ns, 1795977801500000000);
+	cr_expect_eq((bench_row("ms2")->taken_ns + 500000) / 1000000, 1795977802250);
+	cr_expect_eq(bench_value("ms3", "busy_threads"), 8);
+	cr_expect_eq(bench_row("ms3")->taken_ns, 0, "what is not selected has no say");
+	cr_expect_eq(bench_state("ms4", "busy_threads"), SOURCE_REJECTED);
+	cr_expect(bench_has_note("ms4", "busy_threads: no_time: 1000: "));
+	cr_expect_eq(bench_state("ms5", "busy_threads"), SOURCE_REJECTED);
+	cr_expect(bench_has_note("ms5", "busy_threads: no_time: soon: "));
 }
 
 Test(source_rows, turns_words_into_numbers_by_a_map)

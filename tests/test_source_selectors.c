@@ -177,7 +177,7 @@ Test(selectors, prometheus_matches_labels_as_promql_does)
 		"\n"
 		"ab{l=\"x\"} 32\n\na{l=\"\\n\"} 64 # {trace=\"1\"} 0.5 1.5\r\n"
 		"{\"my.name\",l=\"x\"} 128\n{l=\"y\",\"my.name\"} 256\na_total{l=\"x\"} 1.5e+3\n"
-		"colon:rule 512\n{\"n\",\"q.l\"=\"v\"} 1024";
+		"colon:rule 512\n{\"n\",\"q.l\"=\"v\"} 1024\n";
 	static const struct find find[] = {
 		{ "a", 95 },
 		{ "a{}", 95 },

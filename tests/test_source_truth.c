@@ -176,8 +176,10 @@ Test(truth, takes_the_other_rows_and_figures_beside_a_series_that_comes_twice)
 {
 	static const char *const body[] = {
 		"n{s=\"ms1\",p=\"a\"} 1\nn{s=\"ms1\",p=\"b\"} 2\nn{s=\"ms2\",p=\"a\"} 4\n"
-		"n{p=\"a\",s=\"ms1\"} 8\nm{s=\"ms1\"} 16\nt{s=\"ms2\"} 1795977803\n"
-		"t{s=\"ms2\"} 1795977803\nstate{s=\"ms1\"} 1\nstate{s=\"ms1\"} 1\n"
+		"n{p=\"a\",s=\"ms1\"} 8\nm{s=\"ms1\"} 16\nm{s=\"ms2\"} 16\nt{s=\"ms1\"} "
+		"1795977803\n"
+		"t{s=\"ms2\"} 1795977803\nt{s=\"ms2\"} 1795977803\nn{s=\"ms3\"} 4\n"
+		"t{s=\"ms3\"} 1795977803\nstate{s=\"ms1\"} 1\nstate{s=\"ms1\"} 1\n"
 	};
 
 	bench_begin(NULL,
@@ -189,8 +191,8 @@ Test(truth, takes_the_other_rows_and_figures_beside_a_series_that_comes_twice)
 	cr_expect_eq(bench_state("ms1", "busy_threads"), SOURCE_REJECTED);
 	cr_expect(bench_has_note("ms1", "busy_threads: twice: in lines 1 and 4: "));
 	cr_expect_eq(bench_value("ms1", "max_threads"), 16);
-	cr_expect_eq(bench_value("ms2", "busy_threads"), 4);
-	cr_expect_eq(bench_row("ms2")->taken_ns, 0);
+	cr_expect_eq(bench_value("ms3", "busy_threads"), 4);
+	cr_expect_eq(bench_state("ms2", "busy_threads"), SOURCE_REJECTED);
 	cr_expect(bench_has_note("ms2", "sample_time: t: twice: same name and labels"));
 }
 
@@ -311,7 +313,7 @@ Test(truth, makes_one_of_several_values_only_as_told)
 
 Test(truth, rejects_a_reduction_with_one_bad_value_in_it)
 {
-	static const char body[] = "u{p=\"a\"} 5\nu{p=\"b\"} NaN\nu{p=\"c\"} 7";
+	static const char body[] = "u{p=\"a\"} 5\nu{p=\"b\"} NaN\nu{p=\"c\"} 7\n";
 
 	bench_begin(NULL, "{ format: prometheus, fields: { jvm_heap_used_bytes: { select: u, "
 			  "reduce: sum } } }");

@@ -262,11 +262,12 @@ int source_end(struct source_sample *sample, const char *server);
 /**
  * Put what one row of an ended sample says: values, those that are not believed, that it is an
  * administration server, or why it does not count. metric: the host's numbers of source->metric[];
- * < 0: the host has no use for it. taken_ns: as put() wants it. [own]
+ * < 0: the host has no use for it. asked_ns: when a row without a time of its own was measured, as
+ * put() wants it. [own]
  */
 void source_put_row(const struct source_sample *sample, const struct source_row *row,
 		    const struct cr_round *round, struct cr_target *target, const int *metric,
-		    int64_t taken_ns);
+		    int64_t asked_ns);
 
 /** "missing" "found" "undefined" "rejected". [any] */
 const char *source_state_word(enum source_state state);

@@ -138,6 +138,12 @@ static int rank(enum source_state state)
 	return 0;
 }
 
+static void grow_old(struct source_row *row, int64_t taken_ns)
+{
+	if (taken_ns != 0 && (row->taken_ns == 0 || taken_ns < row->taken_ns))
+		row->taken_ns = taken_ns;
+}
+
 /* A field's slots, from first on: the first alternative that is found counts. Returns how many. */
 static size_t absorb_field(const struct absorb *absorb, struct source_row *row, size_t first)
 {
@@ -165,6 +171,7 @@ static size_t absorb_field(const struct absorb *absorb, struct source_row *row, 
 			continue;
 		row->state[metric] = state;
 		row->value[metric] = state == SOURCE_FOUND ? value : (double)NAN;
+		grow_old(row, source_sheet_at(absorb->sheet, absorb->at, i)->taken_ns);
 	}
 	if (row->state[metric] != SOURCE_REJECTED || worst == SOURCE_TAKEN)
 		return i - first;
@@ -183,8 +190,7 @@ static void absorb_time(const struct absorb *absorb, struct source_row *row, siz
 	int64_t taken_ns;
 
 	if (source_value_time(slot, sum, &taken_ns)) {
-		if (row->taken_ns == 0 || taken_ns < row->taken_ns)
-			row->taken_ns = taken_ns;
+		grow_old(row, taken_ns);
 		return;
 	}
 	source_sample_note(absorb->sample, row->name, SIZE_MAX, CR_VALUE,

@@ -104,6 +104,7 @@ struct source_sum {
 	enum source_reject reject;
 	double first, total, least, most; /* of those that are taken */
 	bool first_is_undefined;
+	int64_t taken_ns; /* CLOCK_REALTIME: when the oldest was measured; 0: nobody says so */
 	char text[SOURCE_TEXT_LEN]; /* the first one, or the one that was rejected */
 };
 
@@ -144,6 +145,9 @@ void source_sheet_take(struct source_sheet *sheet, size_t row, size_t slot,
 void source_sheet_refuse(struct source_sheet *sheet, size_t row, size_t slot,
 			 enum source_reject reject, const char *text);
 
+/** A value that has come says when it was measured: text, in s or ms since 1970. */
+void source_sheet_date(struct source_sheet *sheet, size_t row, size_t slot, const char *text);
+
 static inline const struct source_sum *source_sheet_at(const struct source_sheet *sheet, size_t row,
 						       size_t slot)
 {
@@ -177,6 +181,9 @@ enum source_reject source_value_judge(const struct source_slot *slot, double num
 /** What a slot's values come to, in the metric's unit. reject: why, if SOURCE_REJECTED. */
 enum source_state source_value_reduce(const struct source_slot *slot, const struct source_sum *sum,
 				      double *out, enum source_reject *reject);
+
+/** A time as it stands beside a value, in s or ms since 1970; false: it is none. */
+bool source_value_stamp(const char *text, int64_t *out_ns);
 
 /** A time of this slot as CLOCK_REALTIME; false: none. */
 bool source_value_time(const struct source_slot *slot, const struct source_sum *sum,

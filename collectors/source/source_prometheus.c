@@ -279,6 +279,8 @@ static void take_value(struct source_reading *reading, const struct arrival *arr
 	const size_t place = row * parts->n_slots + slot;
 
 	source_sheet_take(reading->sheet, row, slot, &raw);
+	if (role == SOURCE_ROLE_FIELD && series->time[0] != '\0')
+		source_sheet_date(reading->sheet, row, slot, series->time);
 	if (role != SOURCE_ROLE_FIELD && role != SOURCE_ROLE_TIME)
 		return;
 	if (source_twice_note(arrival->twice, series, (uint32_t)place, arrival->line) < 0)
@@ -335,6 +337,22 @@ static int read_lines(struct source_reading *reading, struct source_series_reade
 	return rc;
 }
 
+/* An answer without a length ends where its connection does, and half of a number is a number. */
+static int judge_end(struct source_reading *reading, const struct source_answer *answer,
+		     const struct source_series_reader *reader)
+{
+	if (reader->has_eof)
+		return 0;
+	if (is_openmetrics(answer))
+		return source_reading_fail(reading, CR_REPLY,
+					   "cut off: OpenMetrics without \"# EOF\" at the end");
+	if (answer->len > 0 && answer->bytes[answer->len - 1] != '\n')
+		return source_reading_fail(reading, CR_REPLY,
+					   "cut off: no line feed at the end of line %zu, the last",
+					   reader->line);
+	return 0;
+}
+
 static int read_prometheus(struct source_reading *reading, const struct source_answer *answer)
 {
 	struct source_series_reader reader;
@@ -350,10 +368,7 @@ static int read_prometheus(struct source_reading *reading, const struct source_a
 	if (rc < 0)
 		return source_reading_fail(reading, CR_REPLY, "bad metrics in line %zu: %s",
 					   reader.line, reader.text);
-	if (rc == 0 && is_openmetrics(answer) && !reader.has_eof)
-		return source_reading_fail(reading, CR_REPLY,
-					   "cut off: OpenMetrics without \"# EOF\" at the end");
-	return 0;
+	return rc == 0 ? judge_end(reading, answer, &reader) : 0;
 }
 
 const struct source_kind source_kind_prometheus = {

@@ -239,6 +239,40 @@ static void drop_rows(struct source_sample *sample)
 	source_names_fini(&sample->progress->names);
 }
 
+static bool tells_times(const struct source *source)
+{
+	for (size_t r = 0; r < source->n_requests; r++) {
+		const struct source_parts *parts = source->request[r].parts;
+
+		for (size_t i = 0; i < parts->n_slots; i++)
+			if (parts->slot[i].role == SOURCE_ROLE_TIME)
+				return true;
+	}
+	return false;
+}
+
+/* Where the source says when it measured, what has no time may be as old as it likes. */
+static void refuse_undated(struct source_sample *sample)
+{
+	const char *word = source_reject_word(SOURCE_NO_TIME);
+
+	for (size_t i = 0; tells_times(sample->source) && i < sample->n_rows; i++) {
+		struct source_row *row = &sample->row[i];
+
+		for (size_t k = 0; row->taken_ns == 0 && k < sample->source->n_metrics; k++) {
+			if (row->state[k] != SOURCE_FOUND)
+				continue;
+			source_sample_note(sample, row->name, k, CR_VALUE,
+					   "%s: %s: %.15g has no sample_time: nobody knows how old "
+					   "it is",
+					   sample->source->metric[k], word, row->value[k]);
+			row->state[k] = SOURCE_REJECTED;
+			row->reject[k] = word;
+			row->value[k] = (double)NAN;
+		}
+	}
+}
+
 static void note_missing(struct source_sample *sample, const struct source_row *row)
 {
 	const struct source *source = sample->source;
@@ -337,6 +371,7 @@ int source_end(struct source_sample *sample, const char *server)
 		drop_rows(sample);
 	if (server != NULL)
 		keep_only(sample, server);
+	refuse_undated(sample);
 	count_found(sample);
 	if (progress->n_failed > 0)
 		return fail_requests(sample);

@@ -126,6 +126,17 @@ static const char *take_labels(struct source_series *series, char **at)
 	return NULL;
 }
 
+/* A word at *at, which is moved behind it; cut off in place. */
+static char *take_word(char **at)
+{
+	char *word = skip_blanks(*at);
+	const size_t len = strcspn(word, " \t");
+
+	*at = word + len + (word[len] != '\0');
+	word[len] = '\0';
+	return word;
+}
+
 /* NAME{LABELS} VALUE [TIME] [# EXEMPLAR] */
 static const char *take_line(struct source_series *series, char *at)
 {
@@ -155,12 +166,11 @@ static const char *take_line(struct source_series *series, char *at)
 	at = skip_blanks(at);
 	if (len > 0)
 		*name_end = '\0';
-	len = strcspn(at, " \t");
-	if (len == 0)
-		return "the value is missing";
-	series->value = at;
-	at[len] = '\0';
-	return NULL;
+	series->value = take_word(&at);
+	series->time = take_word(&at);
+	if (series->time[0] == '#')
+		series->time = "";
+	return series->value[0] != '\0' ? NULL : "the value is missing";
 }
 
 /* The next line in the buffer, without its end. Returns 1, 0, or -EPROTO. */

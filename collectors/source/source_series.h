@@ -18,6 +18,7 @@ struct source_series {
 	struct source_label label[SOURCE_LABELS_MAX];
 	size_t n_labels;
 	const char *value; /* as it stands: "2.4e+10", "NaN" */
+	const char *time;  /* likewise; "": none */
 };
 
 struct source_series_reader {

@@ -236,3 +236,14 @@ void source_sheet_refuse(struct source_sheet *sheet, size_t row, size_t slot,
 	sum->reject = reject;
 	(void)text_copy(sum->text, sizeof sum->text, text);
 }
+
+void source_sheet_date(struct source_sheet *sheet, size_t row, size_t slot, const char *text)
+{
+	struct source_sum *sum = &sheet->sum[row * sheet->parts->n_slots + slot];
+	int64_t taken_ns;
+
+	if (!source_value_stamp(text, &taken_ns))
+		source_sheet_refuse(sheet, row, slot, SOURCE_NO_TIME, text);
+	else if (sum->taken_ns == 0 || taken_ns < sum->taken_ns)
+		sum->taken_ns = taken_ns;
+}

@@ -270,14 +270,30 @@ enum source_state source_value_reduce(const struct source_slot *slot, const stru
 	return *reject == SOURCE_TAKEN ? SOURCE_FOUND : SOURCE_REJECTED;
 }
 
+#define FIRST_S 978307200.0  /* 2001 */
+#define LAST_S  4102444800.0 /* 2100 */
+
+bool source_value_stamp(const char *text, int64_t *out_ns)
+{
+	double seconds;
+
+	if (text_real(text, &seconds) < 0)
+		return false;
+	if (seconds >= LAST_S) /* no second of 2001 to 2100 is a millisecond of theirs */
+		seconds /= 1000;
+	if (seconds < FIRST_S || seconds >= LAST_S)
+		return false;
+	*out_ns = (int64_t)(seconds * 1e9);
+	return true;
+}
+
 bool source_value_time(const struct source_slot *slot, const struct source_sum *sum,
 		       int64_t *out_ns)
 {
-	const double first_s = 978307200, last_s = 4102444800; /* 2001 and 2100 */
 	double seconds = sum->least * slot->factor;
 
 	if (sum->n == 0 || sum->n == sum->n_undefined || sum->reject != SOURCE_TAKEN ||
-	    seconds < first_s || seconds >= last_s)
+	    seconds < FIRST_S || seconds >= LAST_S)
 		return false;
 	*out_ns = (int64_t)(seconds * 1e9);
 	return true;

@@ -348,8 +348,8 @@ struct cr_round {
 	/**
 	 * In place of put(): the source said something that cannot be true. It is counted for the
 	 * server and shown to the operator. word: nan, infinite, negative, wrapped, too_large,
-	 * above_one, many, not_a_number; others are counted together. text: one line about it, or
-	 * NULL.
+	 * above_one, many, not_a_number, twice, no_time; others are counted together. text: one
+	 * line about it, or NULL.
 	 */
 	void (*reject)(const struct cr_round *r, struct cr_target *t, const char *row, int metric,
 		       const char *word, const char *text);
