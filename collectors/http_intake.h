@@ -7,7 +7,7 @@
 
 #include "http_transfer.h"
 
-/** Have all of the handle's answers taken in into transfer. [own] */
+/** Have all of the handle's answers taken in into transfer. Returns as libcurl does. [own] */
 CURLcode http_intake_set(CURL *easy, struct http_transfer *transfer);
 
 /** Forget the answer before; another one comes. [own] */

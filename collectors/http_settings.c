@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "errno_words.h"
+#include "refusal.h"
 
 enum {
 	SOURCE,
@@ -65,15 +66,10 @@ static int fail(char *err, size_t err_len, int code, const char *fmt, ...) CR_PR
 /* One more line, which begins with an option's name. */
 static int fail(char *err, size_t err_len, int code, const char *fmt, ...)
 {
-	size_t used = strlen(err);
 	va_list args;
 
-	if (used > 0 && used + 1 < err_len) {
-		err[used++] = '\n';
-		err[used] = '\0';
-	}
 	va_start(args, fmt);
-	(void)vsnprintf(err + used, err_len - used, fmt, args);
+	refusal_add(err, err_len, fmt, args);
 	va_end(args);
 	return code;
 }

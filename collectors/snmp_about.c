@@ -1,4 +1,5 @@
-/* snmp_about.c - whom an agent is asked about: what follows the community, or the context. */
+/* snmp_about.c - fills in what follows the community, or the context, and judges what comes of it.
+ */
 #include "snmp_about.h"
 
 #include <errno.h>
@@ -15,8 +16,7 @@ static int judge(const struct snmp_access *access, const char *about, char *text
 
 	if (access->about[0] == '\0') /* it speaks of itself */
 		return 0;
-	if (source_about_check_filled(about, has_user ? NULL : access->community, why,
-				      sizeof why) == 0)
+	if (source_about_check(about, has_user ? NULL : access->community, why, sizeof why) == 0)
 		return 0;
 	(void)snprintf(text, text_len, "%s cannot be sent for this server: %s",
 		       has_user ? "context" : "community_suffix", why);

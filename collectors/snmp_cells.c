@@ -207,18 +207,18 @@ static int put_text(struct snmp_cells *cells, struct source_cell *cell,
 		    const netsnmp_variable_list *var)
 {
 	const size_t len = var->val_len < TEXT_MAX ? var->val_len : TEXT_MAX;
-	char *text = NULL;
+	char *text;
 
-	if (len > 0) {
-		text = keep(cells, var->val.string, len);
-		if (text == NULL)
-			return -E2BIG;
+	if (len == 0) {
+		*cell = (struct source_cell){ .kind = SOURCE_CELL_TEXT, .text = "" };
+		return 0;
 	}
+	text = keep(cells, var->val.string, len);
+	if (text == NULL)
+		return -E2BIG;
 	if (len < var->val_len) /* or NULs might be all that is left behind a name */
 		text[len - 1] = '?';
-	*cell = (struct source_cell){ .kind = SOURCE_CELL_TEXT,
-				      .text = len > 0 ? text : "",
-				      .len = len };
+	*cell = (struct source_cell){ .kind = SOURCE_CELL_TEXT, .text = text, .len = len };
 	return 0;
 }
 

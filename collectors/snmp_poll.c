@@ -408,7 +408,7 @@ enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, 
 										: "2c");
 	if (stranger != NULL)
 		return give_up_stranger(poll, span, stranger);
-	if (poll->is_alone && strstr(poll->access->about, "${") != NULL)
+	if (poll->is_alone && source_is_template(poll->access->about))
 		return give_up_alone(poll, span);
 	if (poll->access->version == SNMP_VERSION_3)
 		return give_up_user(poll, span);

@@ -1,7 +1,8 @@
 /*
- * snmp_report.h - the outside of SNMP v3 messages, read and written by hand: the question for an
+ * snmp_report.h - the outside of SNMP messages, read and written by hand: in v3 the question for an
  * agent's engine, and the reports in which agents say what they do not like. net-snmp would block
- * for the first, and drops those of the second that come from an engine it does not know.
+ * for the first, and drops those of the second that come from an engine it does not know. And to
+ * whom and to what an answer belongs, which it does not look at.
  */
 #ifndef CR_COLLECTORS_SNMP_REPORT_H
 #define CR_COLLECTORS_SNMP_REPORT_H

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "refusal.h"
+
 #define OPEN_AT_LEAST 16
 
 enum {
@@ -122,15 +124,10 @@ const struct cr_option snmp_options[] = {
 
 int snmp_config_refuse(const struct cr_open *in, int code, const char *fmt, ...)
 {
-	size_t used = strlen(in->err);
 	va_list args;
 
-	if (used > 0 && used + 1 < in->err_len) { /* a line for each */
-		in->err[used++] = '\n';
-		in->err[used] = '\0';
-	}
 	va_start(args, fmt);
-	(void)vsnprintf(in->err + used, in->err_len - used, fmt, args);
+	refusal_add(in->err, in->err_len, fmt, args);
 	va_end(args);
 	return code;
 }
@@ -290,8 +287,8 @@ static int check_suffix(const struct snmp_config *config, const struct cr_open *
 	const char *suffix = config->source->community_suffix;
 	char why[128];
 
-	if (suffix[0] == '\0' || strstr(suffix, "${") != NULL ||
-	    source_about_check_filled(suffix, config->community.text, why, sizeof why) == 0)
+	if (suffix[0] == '\0' || source_is_template(suffix) ||
+	    source_about_check(suffix, config->community.text, why, sizeof why) == 0)
 		return 0;
 	return snmp_config_refuse(in, -EINVAL, "community_suffix: %s", why);
 }

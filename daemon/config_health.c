@@ -97,7 +97,6 @@ static void read_path(struct config_reader *reader, const yaml_node_t *node,
 			       check->path);
 }
 
-/* true: it is; false: as if it were not there. */
 static void read_kind(struct config_reader *reader, const yaml_node_t *node,
 		      const yaml_node_t *const *slot, struct config_check *check)
 {

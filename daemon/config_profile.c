@@ -187,41 +187,66 @@ static void load_profile(struct making *making)
 	free(path);
 }
 
-/* Does the profile, by what it says itself, speak SNMP? */
-static bool speaks_snmp(const struct making *making)
+/* NULL: it does not say. json: a description, or one of its requests. */
+static const char *transport_of(const json_t *json)
 {
-	char *text = source_yaml_text(making->yaml);
-	json_t *root = text != NULL ? json_loads(text, 0, NULL) : NULL;
-	const char *transport = json_string_value(json_object_get(root, "transport"));
-	const char *format = json_string_value(json_object_get(root, "format"));
-	const bool is_snmp = transport != NULL ? strcmp(transport, "snmp") == 0
-					       : format != NULL && strncmp(format, "snmp-", 5) == 0;
+	const char *transport = json_string_value(json_object_get(json, "transport"));
+	const char *format = json_string_value(json_object_get(json, "format"));
 
-	json_decref(root);
-	free(text);
-	return is_snmp;
+	if (transport != NULL)
+		return strcmp(transport, "snmp") == 0 ? "SNMP" : "HTTP";
+	if (format != NULL)
+		return strncmp(format, "snmp-", 5) == 0 ? "SNMP" : "HTTP";
+	return NULL;
 }
 
-/* A profile of the other transport than the one after which the plugin is named: all else that
- * could be said of the entry would send somebody the wrong way. */
-static bool is_of_other_plugin(struct making *making)
+/* By what the profile says itself, of all its requests or of one. NULL: it leaves that to the
+ * entry, or there is no memory. */
+static const char *profile_transport(const struct making *making)
 {
-	const char *plugin = making->entry->plugin, *profile = making->source->profile;
-	const bool is_snmp = strcmp(plugin, "snmp") == 0;
-	static const char *const keys[] = { "transport", NULL };
-	const yaml_node_t *slot[CONFIG_KEYS_MAX];
+	char *text = source_yaml_text(making->yaml);
+	json_t *root = text != NULL ? json_loads(text, 0, NULL) : NULL, *request;
+	const char *transport = transport_of(root), *name;
 
-	if (profile == NULL || making->is_faulty || (!is_snmp && strcmp(plugin, "http") != 0) ||
-	    speaks_snmp(making) == is_snmp)
+	json_object_foreach(json_object_get(root, "requests"), name, request)
+	{
+		if (transport == NULL)
+			transport = transport_of(request);
+	}
+	json_decref(root);
+	free(text);
+	return transport;
+}
+
+/* Does the profile speak the other transport than the one after which the plugin is named? Not if
+ * the entry makes another one of it. */
+static bool is_of_other_plugin(const struct making *making)
+{
+	static const char *const keys[] = { "transport", "format", NULL };
+	const bool is_snmp = strcmp(making->entry->plugin, "snmp") == 0;
+	const yaml_node_t *slot[CONFIG_KEYS_MAX];
+	const char *transport;
+
+	if (making->source->profile == NULL || making->is_faulty ||
+	    (!is_snmp && strcmp(making->entry->plugin, "http") != 0))
+		return false;
+	transport = profile_transport(making);
+	if (transport == NULL || (strcmp(transport, "SNMP") == 0) == is_snmp)
 		return false;
 	(void)config_map(making->reader, making->entry->at, "a collector", keys, true, slot);
-	if (slot[0] != NULL) /* it makes the profile another one */
-		return false;
+	return slot[0] == NULL && slot[1] == NULL;
+}
+
+/* All else that could be said of the entry would send somebody the wrong way. */
+static void tell_other_plugin(const struct making *making)
+{
+	const bool is_snmp = strcmp(making->entry->plugin, "snmp") == 0;
+
 	config_mistake(making->reader, making->entry->profile,
 		       "profile %.100s speaks %s, and plugin %s does not: write plugin: %s, or "
 		       "another profile",
-		       profile, is_snmp ? "HTTP" : "SNMP", plugin, is_snmp ? "http" : "snmp");
-	return true;
+		       making->source->profile, is_snmp ? "HTTP" : "SNMP", making->entry->plugin,
+		       is_snmp ? "http" : "snmp");
 }
 
 /* What the profile says of the plugin's options, as long as the entry says nothing of them. */
@@ -391,8 +416,10 @@ static void make_source(struct making *making, struct config_source_nodes *nodes
 	making->yaml = source_yaml_new();
 	if (making->yaml != NULL && making->entry->profile != NULL)
 		load_profile(making);
-	if (making->yaml != NULL && is_of_other_plugin(making))
+	if (making->yaml != NULL && is_of_other_plugin(making)) {
+		tell_other_plugin(making);
 		goto free_yaml;
+	}
 	others = sort_keys(making);
 	if (making->yaml == NULL || others == NULL) {
 		reader->is_out_of_memory = true;

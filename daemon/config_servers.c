@@ -1,4 +1,5 @@
-/* config_servers.c - the list of servers: names, addresses, roles, weights, vars and targets. */
+/* config_servers.c - the list of servers: names, addresses, roles, weights, heaps, vars and
+ * targets. */
 #include "config_internal.h"
 
 #include <arpa/inet.h>

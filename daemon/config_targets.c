@@ -23,8 +23,8 @@ struct aims {
 	const char **target; /* that the plugin is asked about, and whose they are */
 	size_t *index;
 	size_t n, n_asked;
-	int64_t *
-		left_ns; /* for the answers of all plugins; < 0: that it is used up has been told */
+	/* For the answers of all plugins; < 0: it has been told that it is used up. */
+	int64_t *left_ns;
 };
 
 static bool aims_init(struct aims *aims, struct config_reader *reader, size_t capacity)
@@ -105,16 +105,15 @@ static void take_fault(void *user, size_t index, const char *text)
 }
 
 /* A check() that hangs must hold up the others' reload once and not for each of its sources. */
-static bool has_time(struct aims *aims, const struct config_source *source, const yaml_node_t *at)
+static void tell_late(struct aims *aims, const struct config_source *source, const yaml_node_t *at)
 {
-	if (*aims->left_ns == 0) {
-		*aims->left_ns = -1;
-		config_mistake(aims->reader, at,
-			       "nobody has looked at the targets of collector \"%s\" and those "
-			       "below it: check() of the others has taken %g s",
-			       source->name, (double)TARGET_LIST_NS / (double)CLOCK_S);
-	}
-	return *aims->left_ns > 0;
+	if (*aims->left_ns < 0)
+		return;
+	*aims->left_ns = -1;
+	config_mistake(aims->reader, at,
+		       "nobody has looked at the targets of collector \"%s\" and those below it: "
+		       "check() of the others has taken %g s",
+		       source->name, (double)TARGET_LIST_NS / (double)CLOCK_S);
 }
 
 static void ask(struct aims *aims, const struct config_source *source, const char *packed,
@@ -134,8 +133,11 @@ static void ask(struct aims *aims, const struct config_source *source, const cha
 		aims->target[aims->n_asked++] = aims->aim[i].target;
 	}
 	list.n = aims->n_asked;
-	if (list.n > 0 && has_time(aims, source, at) &&
-	    plugins->can_poll(plugins->arg, source->plugin, packed, &list, &err) < 0)
+	if (list.n == 0)
+		return;
+	if (*aims->left_ns <= 0)
+		tell_late(aims, source, at);
+	else if (plugins->can_poll(plugins->arg, source->plugin, packed, &list, &err) < 0)
 		config_mistake(aims->reader, at, "plugin %s", err.text);
 }
 

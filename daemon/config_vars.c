@@ -1,5 +1,5 @@
 /* config_vars.c - variables in what is sent to a server: which of them a source names, whether all
- * servers have them, and their values for one of them. */
+ * servers have them, what comes of them for an SNMP agent, and their values for one server. */
 #include "config_internal.h"
 
 #include <stdlib.h>
@@ -84,9 +84,9 @@ void config_vars_check_use(struct config_reader *reader, const struct config_sou
 
 /*** What a source names ***/
 
-/* What stands at pointer, in the description, becomes a pair. */
-static void note(struct config_reader *reader, const struct source_yaml *yaml, const char *pointer,
-		 struct config_pair *pair)
+/* Where what the description has at pointer was written. */
+static void note_place(struct config_reader *reader, const struct source_yaml *yaml,
+		       const char *pointer, struct config_pair *pair)
 {
 	const struct source_place place = source_yaml_place(yaml, pointer);
 
@@ -101,12 +101,12 @@ static void note_about(struct config_reader *reader, const struct source_yaml *y
 {
 	struct config_pair *pair = &source->abouts[source->n_abouts];
 
-	if (strstr(text, "${") == NULL) /* it has been judged */
+	if (!source_is_template(text)) /* it has been judged */
 		return;
 	source->n_abouts++;
 	pair->name = config_copy(reader, pointer + 1);
 	pair->value = config_copy(reader, text);
-	note(reader, yaml, pointer, pair);
+	note_place(reader, yaml, pointer, pair);
 }
 
 void config_vars_note(struct config_reader *reader, const struct source *parsed,
@@ -124,11 +124,11 @@ void config_vars_note(struct config_reader *reader, const struct source *parsed,
 
 		pair->name = config_copy(reader, variable->name);
 		pair->value = config_copy(reader, variable->pointer);
-		note(reader, yaml, variable->pointer, pair);
+		note_place(reader, yaml, variable->pointer, pair);
 	}
 }
 
-/*** What is said of them ***/
+/*** What comes of them ***/
 
 /* The community that a suffix follows, if it can be read: what is wrong with its file is told by
  * others. */
@@ -157,8 +157,7 @@ static void fill(struct filling *filling, const struct config_server *server)
 	char *text = config_expand(filling->about->value, server), why[sizeof filling->why];
 
 	/* NULL: a variable is missing, which is told elsewhere */
-	if (text != NULL &&
-	    source_about_check_filled(text, filling->community, why, sizeof why) < 0 &&
+	if (text != NULL && source_about_check(text, filling->community, why, sizeof why) < 0 &&
 	    filling->n++ == 0) {
 		filling->first = server;
 		memcpy(filling->why, why, sizeof why);

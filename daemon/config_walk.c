@@ -1,5 +1,5 @@
-/* config_walk.c - careful steps over YAML nodes: maps, lists, names, durations, each with its
- * mistakes. */
+/* config_walk.c - careful steps over YAML nodes: maps, lists, names, durations, sizes, each with
+ * its mistakes. */
 #include "config_internal.h"
 
 #include <errno.h>

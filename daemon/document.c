@@ -1,4 +1,4 @@
-/* document.c - values for JSON documents out of what may be foreign. */
+/* document.c - values for JSON documents out of what may be foreign, and words for what is none. */
 #include "document.h"
 
 #include <math.h>

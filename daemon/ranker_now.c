@@ -115,10 +115,13 @@ static int ranker_ask_now(struct ranker *child, const struct ranker_load *load, 
 static char *ranker_take_lines(const struct ranker *child)
 {
 	const struct wire_area *area = child->area;
+	char *lines = area != NULL ? strndup(area->refused, sizeof area->refused) : NULL;
 
-	if (area == NULL || area->refused[0] == '\0')
-		return NULL;
-	return strndup(area->refused, sizeof area->refused);
+	if (lines != NULL && lines[strspn(lines, "\n")] == '\0') { /* there is nothing to tell */
+		free(lines);
+		lines = NULL;
+	}
+	return lines;
 }
 
 int ranker_check(const struct ranker_load *load, bool is_trial, char **lines, struct err *err)

@@ -1,4 +1,5 @@
-/* servers_put.c - values arrive: judged, kept, or counted with the reason why not. */
+/* servers_put.c - values arrive: judged, kept (those of backups apart), or counted with the reason
+ * why not. */
 #include "servers_internal.h"
 
 #include <errno.h>

@@ -26,7 +26,8 @@ static inline void enter_folder(void)
 
 static inline void remove_folder(void)
 {
-	static const char *const files[] = { "c.yaml", "community", "open", "fifo" };
+	static const char *const files[] = { "c.yaml", "p.yaml", "q.yaml", "r.yaml",
+					     "secret", "open",   "fifo",   "community" };
 
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
 		unlink(files[i]);

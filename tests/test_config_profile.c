@@ -64,7 +64,6 @@ static void begin(void)
 static void end(void)
 {
 	profiles_fini(&profiles);
-	unlink("p.yaml");
 	unlink("own/jolokia.yaml");
 	unlink("own/mine.yaml");
 	rmdir("own");
@@ -342,6 +341,22 @@ Test(config_profile, of_the_other_transport_is_told_with_the_plugin_that_it_want
 		"snmp, or another profile\n"
 		"c.yaml:11:37: profile ./p.yaml speaks SNMP, and plugin http does not: write "
 		"plugin: snmp, or another profile\n");
+}
+
+Test(config_profile, that_leaves_its_format_to_its_requests_or_to_the_entry_is_of_either_transport)
+{
+	write_text("p.yaml", "requests:\n  a: { format: snmp-get, fields: { sessions: .1.3.0 } }\n",
+		   0644);
+	write_text("q.yaml", "fields: { sessions: .1.3.0 }\n", 0644);
+	write_text("r.yaml", "format: snmp-get\nfields: { sessions: .1.3.0 }\n", 0644);
+	write_collectors("- { name: a, plugin: snmp, profile: ./p.yaml, target: \"${host}\" }\n"
+			 "- { name: b, plugin: snmp, profile: ./q.yaml, target: \"${host}\", "
+			 "format: snmp-get }\n"
+			 "- { name: c, plugin: http, profile: ./r.yaml, target: \"${host}\", "
+			 "format: json, fields: { sessions: /a } }\n"
+			 "- { name: d, plugin: http, profile: ./p.yaml, target: \"${host}\" }\n");
+	expect_with_folder("c.yaml:7:37: profile ./p.yaml speaks SNMP, and plugin http does not: "
+			   "write plugin: snmp, or another profile\n");
 }
 
 Test(config_profile, a_unit_alone_over_a_selector_alone_is_told_how_to_be_written)

@@ -10,13 +10,7 @@ static const struct config_plugins with = { .options = find_options,
 					    .arg = plugins_arg,
 					    .profiles = &profiles };
 
-static void end(void)
-{
-	unlink("p.yaml");
-	remove_folder();
-}
-
-TestSuite(config_vars, .init = enter_folder, .fini = end);
+TestSuite(config_vars, .init = enter_folder, .fini = remove_folder);
 
 /* Two servers, of which the second has no var "zone", and one collector. */
 static void write_collector(const char *target, const char *keys)

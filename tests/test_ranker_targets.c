@@ -187,8 +187,8 @@ Test(ranker_targets, a_plugin_that_answers_for_its_process_is_not_believed)
 				"did not open");
 }
 
-/* What open() has to say, as it was written: for whoever knows where options stand. */
-Test(ranker_targets, come_after_all_that_is_wrong_with_the_options)
+/* As it was written: for whoever knows where options stand. */
+Test(ranker_targets, a_plugin_that_cannot_be_opened_is_asked_for_all_that_it_has_to_say)
 {
 	char *lines;
 
@@ -198,6 +198,10 @@ Test(ranker_targets, come_after_all_that_is_wrong_with_the_options)
 	cr_assert_not_null(lines);
 	cr_expect_str_eq(lines, "it was told to refuse\ncheck: \"fills\" is refused, too");
 	free(lines);
+	load.options = "open=false\ncheck=says_nothing\n";
+	cr_expect_eq(ranker_check(&load, false, &lines, &err), -1);
+	cr_expect_null(lines, "empty ones would be told nowhere");
+	cr_expect_str_eq(err.text, "open() failed: Operation not permitted");
 	load.options = "open=true\n";
 	cr_expect_eq(ranker_check(&load, false, &lines, &err), 0);
 	cr_expect_null(lines);

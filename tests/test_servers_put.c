@@ -1,5 +1,5 @@
-/* test_servers_put.c - values that are not believed, what follows from those of threads, and how
- * values age. */
+/* test_servers_put.c - values that are not believed, what follows from those of threads, how values
+ * age, and when those of backups count. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

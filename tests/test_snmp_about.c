@@ -233,7 +233,16 @@ Test(snmp_about, what_no_community_can_hold_fails_at_its_own_server_alone)
 	}
 }
 
-/* Of 255 bytes the secret has 250. */
+/* Of 255 bytes it has 250. */
+static void write_long_community(void)
+{
+	char secret[252];
+
+	memset(secret, 's', 250);
+	memcpy(secret + 250, "\n", 2);
+	write_community(secret, 0600);
+}
+
 Test(snmp_about, a_community_that_is_too_long_with_its_suffix_is_not_sent_in_part)
 {
 	static const struct {
@@ -241,12 +250,9 @@ Test(snmp_about, a_community_that_is_too_long_with_its_suffix_is_not_sent_in_par
 		bool is_sent;
 	} cases[] = { { "ms1x", true }, { "ms1xx", false } };
 	const char *more[] = { community_setting, NULL };
-	char secret[252];
 	const char *err;
 
-	memset(secret, 's', 250);
-	memcpy(secret + 250, "\n", 2);
-	write_community(secret, 0600);
+	write_long_community();
 	setup_agent();
 	err = try_open(WEBLOGIC SUFFIX, more);
 	cr_assert_null(err, "%s", err);
@@ -272,12 +278,9 @@ Test(snmp_about, a_community_that_is_too_long_with_its_suffix_is_not_sent_in_par
 Test(snmp_about, a_suffix_without_variables_that_is_too_long_is_told_at_once)
 {
 	const char *more[] = { community_setting, NULL };
-	char secret[252];
 	const char *err;
 
-	memset(secret, 's', 250);
-	memcpy(secret + 250, "\n", 2);
-	write_community(secret, 0600);
+	write_long_community();
 	err = try_open(WEBLOGIC " { community_suffix: '@dom12' }", more);
 	cr_assert_not_null(err);
 	cr_expect_str_eq(err, "community_suffix: the community has more than 255 bytes with it; "

@@ -131,6 +131,9 @@ void source_free(struct source *source);
 /** The keys at the top level of a description, NULL-terminated, for "did you mean". [any] */
 extern const char *const source_language_keys[];
 
+/** Does text name a variable: "${"? [any] */
+bool source_is_template(const char *text);
+
 /**
  * Put the values of a target's variables where text says ${x}; ${name} is its name. Returns 0 with
  * *out malloc'd; -ENOENT: the target has no such variable; -ENOMEM. [any]
@@ -140,15 +143,12 @@ int source_fill(const char *text, const struct cr_target *target, enum source_es
 
 #define SOURCE_ABOUT_MAX 255 /* bytes of a community, suffix included; of a context */
 
-/** Can this stand behind a community or in a context, values of variables apart? Returns 0, or
- * -EINVAL with what is wrong in why. [any] */
-int source_about_check(const char *text, char *why, size_t why_len);
-
 /**
- * The same once values are filled in. community: what it follows, which is not shown; NULL: it is a
- * context, or nobody knows. Nothing at all is refused, too: it would ask about somebody else. [any]
+ * Can this, values filled in, be sent behind a community or as a context? community: what it
+ * follows, which is not shown; NULL: it is a context, or nobody knows. Nothing at all is refused,
+ * too: it would ask about somebody else. Returns 0, or -EINVAL with what is wrong in why. [any]
  */
-int source_about_check_filled(const char *text, const char *community, char *why, size_t why_len);
+int source_about_check(const char *text, const char *community, char *why, size_t why_len);
 
 /*** Samples ***/
 

@@ -1,5 +1,5 @@
-/* source_about.c - whom an SNMP agent is asked about: what follows the community, or the context.
- */
+/* source_about.c - reads and judges whom an SNMP agent is asked about: what follows the community,
+ * or the context. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static int refuse(char *why, size_t why_len, const char *fmt, ...)
 	return -EINVAL;
 }
 
-int source_about_check(const char *text, char *why, size_t why_len)
+static int check_bytes(const char *text, char *why, size_t why_len)
 {
 	for (size_t i = 0; text[i] != '\0'; i++)
 		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
@@ -31,11 +31,11 @@ int source_about_check(const char *text, char *why, size_t why_len)
 	return 0;
 }
 
-int source_about_check_filled(const char *text, const char *community, char *why, size_t why_len)
+int source_about_check(const char *text, const char *community, char *why, size_t why_len)
 {
 	const size_t len = strlen(text);
 
-	if (source_about_check(text, why, why_len) < 0)
+	if (check_bytes(text, why, why_len) < 0)
 		return -EINVAL;
 	if (len == 0) /* the agent would speak of itself */
 		return refuse(why, why_len, "it is empty once it is filled in; look at its vars");
@@ -54,9 +54,9 @@ int source_about_check_filled(const char *text, const char *community, char *why
 /* Without a variable it is as it will be sent, but for the community. */
 static int check(const char *text, char *why, size_t why_len)
 {
-	return text[0] != '\0' && strstr(text, "${") == NULL
-		       ? source_about_check_filled(text, NULL, why, why_len)
-		       : source_about_check(text, why, why_len);
+	return text[0] != '\0' && !source_is_template(text)
+		       ? source_about_check(text, NULL, why, why_len)
+		       : check_bytes(text, why, why_len);
 }
 
 static char *read_text(struct source_parser *parser, const json_t *root, const char *key)

@@ -107,6 +107,11 @@ static const char *next_variable(const char *text, const struct cr_target *targe
 	return NULL;
 }
 
+bool source_is_template(const char *text)
+{
+	return strstr(text, "${") != NULL;
+}
+
 int source_fill(const char *text, const struct cr_target *target, enum source_escape escape,
 		char **out)
 {

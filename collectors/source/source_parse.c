@@ -136,8 +136,7 @@ static void check_transport(struct source_parser *parser, const json_t *root)
 /* Is each server asked about itself? Then one answer is not about many. */
 static bool is_about_one(const struct source *source)
 {
-	return strstr(source->community_suffix, "${") != NULL ||
-	       strstr(source->context, "${") != NULL;
+	return source_is_template(source->community_suffix) || source_is_template(source->context);
 }
 
 static void check_scope(struct source_parser *parser, const json_t *root)

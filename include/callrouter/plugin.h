@@ -225,9 +225,9 @@ struct cr_open {
 			       service's */
 	const void *saved;  /* routers: what the predecessor's save() wrote, or NULL */
 	size_t saved_len;
-	char *err; /* "" at first; on failure: one line for the operator, or one for each wrong
-		      option. A line that begins with an option's name is told where that one was
-		      written */
+	char *err; /* "" at first; on failure: one line for the operator, or of a collector one for
+		      each wrong option. A line that begins with an option's name is told where
+		      that one was written */
 	size_t err_len;
 };
 

@@ -15,8 +15,9 @@ target_compile_definitions(test_smooth PRIVATE TEST_DATA="${CMAKE_CURRENT_SOURCE
 # They are their own rankers.
 foreach(name ranker ranker_life ranker_targets)
 	unit_test(${name} SOURCES daemon/ranker.c daemon/ranker_life.c daemon/ranker_now.c
-		daemon/ranker_child.c daemon/ranker_collector.c daemon/ranker_facts.c daemon/ranker_trial.c daemon/document.c
-		core/plugin.c core/elf.c ${counters_part} core/image.c core/log.c core/option.c core/text.c
+		daemon/ranker_child.c daemon/ranker_collector.c daemon/ranker_facts.c
+		daemon/ranker_trial.c daemon/document.c core/plugin.c core/elf.c ${counters_part}
+		core/image.c core/log.c core/option.c core/text.c
 		core/view.c core/words.c core/err.c LIBS PkgConfig::jansson PkgConfig::libevent_core m)
 	target_compile_definitions(test_${name} PRIVATE
 		TEST_PLUGINS_DIR="${CMAKE_BINARY_DIR}/test-plugins")

@@ -1,8 +1,8 @@
 # What is known of the servers, and the polling of sources.
 set(servers ${servers_part} core/err.c core/log.c core/text.c)
-set(poller daemon/poller.c daemon/poller_callbacks.c daemon/poller_log.c daemon/poller_round.c daemon/poller_schedule.c
-	daemon/poller_source.c daemon/poller_thread.c ${config_part} core/plugin.c core/elf.c
-	core/option.c core/words.c ${servers})
+set(poller daemon/poller.c daemon/poller_callbacks.c daemon/poller_log.c daemon/poller_round.c
+	daemon/poller_schedule.c daemon/poller_source.c daemon/poller_thread.c ${config_part}
+	core/plugin.c core/elf.c core/option.c core/words.c ${servers})
 set(poller_libs source_yaml source PkgConfig::jansson)
 unit_test(servers SOURCES ${servers} LIBS PkgConfig::jansson)
 unit_test(servers_scan SOURCES ${servers} LIBS PkgConfig::jansson)

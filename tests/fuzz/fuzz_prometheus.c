@@ -18,9 +18,8 @@ static struct fuzz_description descriptions[] = {
 	  "} }",
 	  NULL },
 	{ NULL,
-	  "{ format: prometheus, key: s, sample_time: t, fields: { busy_threads: { select: n, "
-	  "reduce: "
-	  "sum } } }",
+	  "{ format: prometheus, key: s, sample_time: t, fields: { busy_threads: "
+	  "{ select: n, reduce: sum } } }",
 	  NULL },
 };
 

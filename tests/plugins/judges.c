@@ -1,4 +1,4 @@
-/* judges.c - a collector whose check() does what its option says: for those who ask it. */
+/* judges.c - a collector whose open() and check() do what its options say: for those who ask it. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +24,12 @@ static int judges_open(const struct cr_open *in, void **self)
 
 	if (manner == NULL || !in->option[1].flag) {
 		free(manner);
-		(void)snprintf(in->err, in->err_len,
-			       "it was told to refuse\ncheck: \"%s\" is refused, too",
-			       manners[in->option[0].num]);
+		if (in->option[0].num == SAYS_NOTHING)
+			(void)snprintf(in->err, in->err_len, "\n\n");
+		else
+			(void)snprintf(in->err, in->err_len,
+				       "it was told to refuse\ncheck: \"%s\" is refused, too",
+				       manners[in->option[0].num]);
 		return -1;
 	}
 	*manner = in->option[0].num;
