@@ -8,11 +8,12 @@ set(http_collector collectors/http.c collectors/http_intake.c collectors/http_lo
 	collectors/http_words.c collectors/secret.c)
 set(http_lab tests/lab/fake_http.c tests/lab/collector_host.c tests/lab/lab_profile.c
 	tests/lab/lab_open.c)
-foreach(name http http_auth http_dead http_hostile http_requests http_target)
+foreach(name http http_auth http_dead http_hostile http_memory http_requests http_target)
 	unit_test(${name} SOURCES ${http_collector} ${http_lab}
 		LIBS source_yaml source PkgConfig::libcurl)
 	target_compile_definitions(test_${name} PRIVATE
 		LAB_PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles")
 endforeach()
+failing_memory(http_memory)
 
 scene_test(http TIMEOUT 180)
