@@ -296,6 +296,8 @@ int main(int argc, char **argv)
 
 	if (ranker_is_me(argc, argv))
 		return ranker_main(argc, argv);
+	/* who started us may have ignored it: nobody would know how a child has ended */
+	(void)signal(SIGCHLD, SIG_DFL);
 	/* a reload that is asked for while we start has to wait, not to end us: daemon_run() lets
 	 * it in */
 	sigemptyset(&hup);

@@ -35,7 +35,10 @@ for delay in 0.01 0.02 0.03 0.05; do
 done
 scene_ok "a reload asked for during the start is done after it"
 
+# whoever starts it ignores the ends of its children: so would the daemon, and convict who is stopped
+trap '' CHLD
 start_daemon
+trap - CHLD
 mkdir "$SCENE/run2"
 if timeout 10 "$DAEMON" -c "$CONFIG" --run-dir "$SCENE/run2" --state-dir "$SCENE/state" \
 	--plugins-dir "$SCENE/plugins.d" 2>"$SCENE/err"; then scene_fail "two daemons share a state directory"; fi
