@@ -16,6 +16,8 @@
 #include "clock.h"
 #include "ranker_internal.h"
 
+#define DESCRIPTORS_MAX 65536 /* that are looked for, one by one */
+
 extern char **environ;
 
 /*** Starting ***/
@@ -46,6 +48,15 @@ static int ranker_lift(int fd)
 	return high;
 }
 
+/* Kernels before 5.9 do not have close_range(), and some containers forbid it. */
+static void ranker_close_from(int first)
+{
+	if (close_range((unsigned int)first, ~0U, 0) == 0)
+		return;
+	for (int fd = first; fd < DESCRIPTORS_MAX; fd++)
+		(void)close(fd);
+}
+
 /* From here to exec() all is shared with nobody, but half done in other threads: nothing is called
  * that takes a lock or memory. Closes all but the standard streams and the channels: libcurl does
  * not mark the descriptors that wake its multi handles as closed on exec, nor does who started us
@@ -67,8 +78,8 @@ static _Noreturn void ranker_become(char *const *argv, int sock, int area)
 		if (sigaction(signal, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
 			(void)sigaction(signal, &action, NULL);
 	}
-	if (dup2(sock, WIRE_SOCKET_FD) >= 0 && dup2(area, WIRE_AREA_FD) >= 0 &&
-	    close_range(WIRE_AREA_FD + 1, ~0U, 0) == 0) {
+	if (dup2(sock, WIRE_SOCKET_FD) >= 0 && dup2(area, WIRE_AREA_FD) >= 0) {
+		ranker_close_from(WIRE_AREA_FD + 1);
 		(void)sigemptyset(&none);
 		(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 		(void)execve("/proc/self/exe", argv, environ);
