@@ -2,6 +2,7 @@
  * when it does not answer, ended. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,11 +50,11 @@ static int ranker_lift(int fd)
 }
 
 /* Kernels before 5.9 do not have close_range(), and some containers forbid it. */
-static void ranker_close_from(int first)
+static void ranker_close(int first, int last)
 {
-	if (close_range((unsigned int)first, ~0U, 0) == 0)
+	if (close_range((unsigned int)first, (unsigned int)last, 0) == 0)
 		return;
-	for (int fd = first; fd < DESCRIPTORS_MAX; fd++)
+	for (int fd = first; fd <= last && fd < DESCRIPTORS_MAX; fd++)
 		(void)close(fd);
 }
 
@@ -69,8 +70,7 @@ static _Noreturn void ranker_become(char *const *argv, int sock, int area)
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* it may never get to say so itself */
 	(void)setpgid(0, 0); /* a group of its own: what the plugin forks is ended with it */
-	for (int fd = STDERR_FILENO + 1; fd < WIRE_SOCKET_FD; fd++)
-		(void)close(fd);
+	ranker_close(STDERR_FILENO + 1, WIRE_SOCKET_FD - 1);
 	/* our handlers write where the daemon reads */
 	for (int signal = 1; signal < NSIG; signal++) {
 		struct sigaction was;
@@ -79,7 +79,7 @@ static _Noreturn void ranker_become(char *const *argv, int sock, int area)
 			(void)sigaction(signal, &action, NULL);
 	}
 	if (dup2(sock, WIRE_SOCKET_FD) >= 0 && dup2(area, WIRE_AREA_FD) >= 0) {
-		ranker_close_from(WIRE_AREA_FD + 1);
+		ranker_close(WIRE_AREA_FD + 1, INT_MAX);
 		(void)sigemptyset(&none);
 		(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 		(void)execve("/proc/self/exe", argv, environ);
