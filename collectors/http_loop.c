@@ -9,12 +9,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "files.h"
+
 enum {
 	DRAIN_ROUNDS = 64,
 	EVENTS_MAX = 256, /* sockets served per visit; the others keep the descriptor readable */
 	CONNECTIONS_MAX = 2 * HTTP_SHARD_TARGETS, /* kept open between polls */
 	HOST_CONNECTIONS_MAX = 64, /* where many targets are at one host, such as a Prometheus */
 };
+
+#define SHRINK_NS INT64_C(2000000000) /* until then the surplus has been closed */
 
 int64_t http_now_ns(void)
 {
@@ -110,9 +114,8 @@ static int on_close(void *user, curl_socket_t fd)
 
 /*
  * A connection stays watched for what is to be read, from request to request: most requests need no
- * call at all. Other sockets are those by which libcurl's resolver wakes us; it closes them without
- * a word. (So it does with connections that never came about. Should the resolver get the number of
- * one, its wake-up is missed, and libcurl looks after it by its timer.)
+ * call at all. Other sockets would be those by which libcurl's resolver wakes us, which has nothing
+ * to do here: it is given addresses.
  * Where a socket cannot be watched, its transfer ends at its deadline. Were libcurl told, it would
  * end all transfers of the shard.
  */
@@ -165,6 +168,11 @@ void http_loop_serve_sockets(struct http_loop *loop)
 	for (int i = 0; i < n; i++) {
 		const uint64_t data = events[i].data.u64;
 
+		if (data == HTTP_LOOP_NAMES) {
+			loop->has_names = true;
+			events[i].events = 0;
+			continue;
+		}
 		if (!loop->socket[(uint32_t)data].is_idle)
 			continue;
 		end_idle(loop->shard[data >> 32], (int)(uint32_t)data);
@@ -225,6 +233,27 @@ int64_t http_loop_timer_ns(const struct http_loop *loop)
 
 /*** Shards ***/
 
+/* Each gets its share of the connections that are kept. */
+static void share_connections(const struct http_loop *loop)
+{
+	size_t each = loop->kept_max / loop->n;
+
+	if (each > CONNECTIONS_MAX)
+		each = CONNECTIONS_MAX;
+	for (size_t i = 0; i < loop->n; i++)
+		curl_multi_setopt(loop->shard[i]->multi, CURLMOPT_MAXCONNECTS,
+				  each > 0 ? (long)each : 1L);
+}
+
+void http_loop_shrink(struct http_loop *loop, int64_t now_ns)
+{
+	if (loop->shrunk_ns != 0 && now_ns - loop->shrunk_ns < SHRINK_NS)
+		return;
+	loop->shrunk_ns = now_ns;
+	loop->kept_max /= 2;
+	share_connections(loop);
+}
+
 static struct http_shard *shard_new(struct http_loop *loop)
 {
 	struct http_shard **grown =
@@ -246,9 +275,9 @@ static struct http_shard *shard_new(struct http_loop *loop)
 	curl_multi_setopt(shard->multi, CURLMOPT_SOCKETDATA, shard);
 	curl_multi_setopt(shard->multi, CURLMOPT_TIMERFUNCTION, on_timer_change);
 	curl_multi_setopt(shard->multi, CURLMOPT_TIMERDATA, shard);
-	curl_multi_setopt(shard->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_MAX);
 	curl_multi_setopt(shard->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)HOST_CONNECTIONS_MAX);
 	loop->shard[loop->n++] = shard;
+	share_connections(loop);
 	return shard;
 }
 
@@ -291,6 +320,7 @@ int http_loop_open(struct http_loop *loop)
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (loop->epoll_fd < 0)
 		return -errno;
+	loop->kept_max = files_limit() / 4 * 3;
 	return shard_new(loop) ? 0 : -ENOMEM;
 }
 

@@ -15,6 +15,7 @@
 #include <curl/curl.h>
 
 #define HTTP_SHARD_TARGETS 128
+#define HTTP_LOOP_NAMES    UINT64_MAX /* data of the descriptor that tells of names */
 
 /** A multi handle with its share of the targets. */
 struct http_shard {
@@ -40,6 +41,9 @@ struct http_loop {
 	struct http_socket *socket; /* by descriptor */
 	size_t n_sockets;
 	int epoll_fd;
+	size_t kept_max;   /* connections between two polls, of all shards */
+	int64_t shrunk_ns; /* when that was halved */
+	bool has_names;    /* names have been looked up; cleared by who takes them */
 };
 
 /** CLOCK_MONOTONIC. [any] */
@@ -53,6 +57,10 @@ void http_loop_close(struct http_loop *loop);
 /** Where a target's transfers run from now on, until it leaves; NULL without memory. [own] */
 struct http_shard *http_loop_join(struct http_loop *loop);
 void http_loop_leave(struct http_shard *shard);
+
+/** Files have run out: keep half as many connections from now on, unless that was decided a moment
+ * ago. [own] */
+void http_loop_shrink(struct http_loop *loop, int64_t now_ns);
 
 /** Start a transfer; take it out again, ended or not. [own] */
 bool http_loop_add(struct http_shard *shard, CURL *easy);

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "errno_words.h"
+#include "files.h"
 #include "http_intake.h"
 #include "http_words.h"
 
@@ -16,13 +16,6 @@ enum { SPARES_MAX = 64 };
 static bool is_by_digest(const struct http_settings *settings)
 {
 	return settings->has_secret && settings->auth == SOURCE_AUTH_DIGEST;
-}
-
-/* libcurl's own sockets would be inherited by the programs that the daemon starts. */
-static curl_socket_t on_socket(void *user, curlsocktype purpose, struct curl_sockaddr *to)
-{
-	(void)user, (void)purpose;
-	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
 /*** The request ***/
@@ -67,10 +60,8 @@ static CURLcode set_source(CURL *easy, struct http_transfer *transfer)
 	set(CURLOPT_PROXY, ""); /* also: none from the environment */
 	set(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	set(CURLOPT_NOSIGNAL, 1L);
-	set(CURLOPT_QUICK_EXIT, 1L); /* or the end of a slow name lookup would be waited for */
 	set(CURLOPT_USERAGENT, "callrouter");
 	set(CURLOPT_ACCEPT_ENCODING, "gzip");
-	set(CURLOPT_OPENSOCKETFUNCTION, on_socket);
 	/* libcurl looks through all that it knows of names whenever a transfer ends. */
 	set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
 	rc = rc ? rc : http_intake_set(easy, transfer);
@@ -85,7 +76,6 @@ static CURLcode set_page(CURL *easy, const struct source_request *request,
 	set(CURLOPT_URL, page->url); /* what it says that it has asked, and asks again */
 	set(CURLOPT_CURLU, page->parts);
 	set(CURLOPT_HTTPHEADER, page->headers);
-	set(CURLOPT_CONNECT_TO, page->connect_to);
 	if (strcmp(request->method, "POST") != 0) {
 		set(CURLOPT_HTTPGET, 1L);
 		return rc;
@@ -174,6 +164,7 @@ int http_transfer_prepare(struct http_transfer *transfer, const struct source_re
 	set(CURLOPT_PRIVATE, user);
 	set(CURLOPT_TIMEOUT_MS, (long)((timeout_ns + 999999) / 1000000));
 	rc = rc ? rc : set_page(easy, request, page);
+	rc = rc ? rc : http_name_set(page->name, easy, timeout_ns);
 	return rc == CURLE_OK ? 0
 			      : http_failure_set(failure, CR_CONNECT, "cannot set up libcurl: %s",
 						 curl_easy_strerror(rc));
@@ -188,13 +179,12 @@ void http_page_fini(struct http_page *page)
 	for (struct curl_slist *header = page->headers; header; header = header->next)
 		explicit_bzero(header->data, strlen(header->data)); /* one may be a secret */
 	curl_slist_free_all(page->headers);
-	curl_slist_free_all(page->connect_to);
 	curl_url_cleanup(page->parts);
 	curl_free(page->url);
 	free(page->payload);
 	free(page->endpoint);
 	page->parts = NULL;
-	page->headers = page->connect_to = NULL;
+	page->headers = NULL;
 	page->url = page->payload = page->endpoint = NULL;
 }
 
@@ -258,8 +248,7 @@ static int fill(struct http_page *page, const struct http_settings *settings,
 				"path or query", failure);
 	if (rc < 0)
 		return rc;
-	page->url = http_url_make(target->endpoint, path, settings->server_name, &page->connect_to,
-				  failure);
+	page->url = http_url_make(target->endpoint, path, settings->server_name, failure);
 	free(path);
 	page->parts = page->url ? http_url_parts(page->url, failure) : NULL;
 	return page->parts ? 0 : -EPROTO;
@@ -287,19 +276,13 @@ int http_page_fill(struct http_page *page, const struct http_settings *settings,
 static int judge_late(const struct http_transfer *transfer, struct http_failure *failure)
 {
 	long long ms = transfer->timeout_ns / 1000000;
-	curl_off_t found_us = 0, sent_us = 0;
+	char shown[64];
 
-	curl_easy_getinfo(transfer->easy, CURLINFO_NAMELOOKUP_TIME_T, &found_us);
-	if (found_us == 0)
-		return http_failure_set(failure, CR_TIMEOUT,
-					"the address of %.100s was not found within %lld ms",
-					transfer->page->endpoint, ms);
-	/* set as soon as the request can be sent, over a new connection or an old one */
-	curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &sent_us);
-	if (sent_us == 0)
-		return http_failure_set(failure, CR_TIMEOUT,
-					"no connection to %.100s within %lld ms",
-					transfer->page->endpoint, ms);
+	if (!http_name_is_reached(transfer->easy))
+		return http_failure_set(
+			failure, CR_TIMEOUT, "no connection to %.100s%s within %lld ms",
+			transfer->page->endpoint,
+			place_show(&transfer->page->name->place, shown, sizeof shown), ms);
 	if (transfer->header_len == 0)
 		return http_failure_set(failure, CR_TIMEOUT,
 					"connected, but no answer within %lld ms", ms);
@@ -310,11 +293,20 @@ static int judge_late(const struct http_transfer *transfer, struct http_failure 
 
 static int judge_connect(const struct http_transfer *transfer, struct http_failure *failure)
 {
-	long os_errno = 0;
+	const int code = transfer->page->name->code;
+	long os_errno = -code;
+	char shown[64];
 
-	curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_errno);
-	return http_failure_set(failure, CR_CONNECT, "cannot connect to %.100s: %s",
+	if (files_are_short(code)) {
+		failure->why = CR_CONNECT;
+		files_explain(code, failure->text, sizeof failure->text);
+		return -EPROTO;
+	}
+	if (code == 0)
+		curl_easy_getinfo(transfer->easy, CURLINFO_OS_ERRNO, &os_errno);
+	return http_failure_set(failure, CR_CONNECT, "cannot connect to %.100s%s: %s",
 				transfer->page->endpoint,
+				place_show(&transfer->page->name->place, shown, sizeof shown),
 				os_errno ? errno_words((int)os_errno) : transfer->error);
 }
 

@@ -7,16 +7,19 @@
 
 #include <curl/curl.h>
 
+#include "http_name.h"
 #include "http_settings.h"
 #include "http_url.h"
 
-/** One request to one target, its variables filled in: kept from poll to poll. Zeroed at first. */
+/** One request to one target, its variables filled in: kept from poll to poll. Zeroed at first
+ * but for name. */
 struct http_page {
 	char *endpoint; /* for which it is filled in; its own copy; NULL: not yet */
 	char *url;
 	CURLU *parts;  /* of url, which libcurl would take apart in each poll */
 	char *payload; /* the request's body; NULL: none */
-	struct curl_slist *headers, *connect_to;
+	struct curl_slist *headers;
+	struct http_name *name; /* where its host is; the target's, set before */
 };
 
 /** Why we broke an answer off. */

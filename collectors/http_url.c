@@ -169,6 +169,45 @@ int http_url_check(const char *target, struct http_failure *failure)
 	return 0;
 }
 
+/* As libcurl sees an endpoint; NULL with failure. */
+static CURLU *open_endpoint(const char *endpoint, struct http_failure *failure)
+{
+	struct http_failure fault;
+	CURLU *url = open_target(endpoint, &fault);
+
+	if (url == NULL)
+		http_failure_set(failure, fault.why, "target: %s", fault.text);
+	return url;
+}
+
+int http_url_host(const char *endpoint, struct http_host *at, struct http_failure *failure)
+{
+	CURLU *url = open_endpoint(endpoint, failure);
+	char *host = NULL, *zone = NULL, *port = NULL;
+	CURLUcode rc;
+
+	if (url == NULL)
+		return -EPROTO;
+	rc = curl_url_get(url, CURLUPART_HOST, &host, 0);
+	if (rc == CURLUE_OK)
+		rc = curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
+	if (rc == CURLUE_OK && curl_url_get(url, CURLUPART_ZONEID, &zone, 0) == CURLUE_OK)
+		(void)snprintf(at->host, sizeof at->host, "%.*s%%%.32s]", (int)strcspn(host, "]"),
+			       host, zone);
+	else if (rc == CURLUE_OK)
+		(void)snprintf(at->host, sizeof at->host, "%s", host);
+	if (rc == CURLUE_OK)
+		at->port = port_read(port, strlen(port));
+	else
+		http_failure_set(failure, CR_CONNECT, "target: it is no URL: %s",
+				 curl_url_strerror(rc));
+	curl_free(host);
+	curl_free(zone);
+	curl_free(port);
+	curl_url_cleanup(url);
+	return rc == CURLUE_OK ? 0 : -EPROTO;
+}
+
 /*** The URL of a request ***/
 
 /* url's base and the page's path, as a URL in curl's memory; NULL with failure */
@@ -202,38 +241,16 @@ static char *url_join(CURLU *url, const char *page, struct http_failure *failure
 	return joined;
 }
 
-/* Certificates are checked against server_name, while endpoint's own host is connected to. */
-static CURLUcode rename_host(CURLU *url, const char *server_name, struct curl_slist **connect_to)
-{
-	char *host = NULL, *port = NULL, *line = NULL;
-	CURLUcode rc = curl_url_get(url, CURLUPART_HOST, &host, 0);
-
-	if (rc == CURLUE_OK)
-		rc = curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
-	if (rc == CURLUE_OK && asprintf(&line, "%s:%s:%s:%s", server_name, port, host, port) < 0)
-		rc = CURLUE_OUT_OF_MEMORY;
-	if (rc == CURLUE_OK) {
-		*connect_to = curl_slist_append(NULL, line);
-		free(line);
-		rc = *connect_to ? curl_url_set(url, CURLUPART_HOST, server_name, 0)
-				 : CURLUE_OUT_OF_MEMORY;
-	}
-	curl_free(host);
-	curl_free(port);
-	return rc;
-}
-
 char *http_url_make(const char *endpoint, const char *page, const char *server_name,
-		    struct curl_slist **connect_to, struct http_failure *failure)
+		    struct http_failure *failure)
 {
-	struct http_failure fault;
-	CURLU *url = open_target(endpoint, &fault);
+	CURLU *url = open_endpoint(endpoint, failure);
 	char *joined = NULL;
 
 	if (url == NULL)
-		http_failure_set(failure, fault.why, "target: %s", fault.text);
-	else if (*server_name && strncasecmp(endpoint, "https:", 6) == 0 &&
-		 rename_host(url, server_name, connect_to) != CURLUE_OK)
+		return NULL;
+	if (*server_name && strncasecmp(endpoint, "https:", 6) == 0 &&
+	    curl_url_set(url, CURLUPART_HOST, server_name, 0) != CURLUE_OK)
 		http_failure_set(failure, CR_CONNECT, "server_name: \"%.100s\" is no host name",
 				 server_name);
 	else

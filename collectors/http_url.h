@@ -20,13 +20,22 @@ int http_failure_set(struct http_failure *failure, enum cr_why why, const char *
  * with "it" and quotes no password. [any] */
 int http_url_check(const char *target, struct http_failure *failure);
 
+/** What an endpoint says of where it is. */
+struct http_host {
+	char host[320]; /* a name, an IPv4 address, or [IPv6 address] */
+	uint16_t port;
+};
+
+/** Returns 0, or -EPROTO with failure: it is no target. [any] */
+int http_url_host(const char *endpoint, struct http_host *at, struct http_failure *failure);
+
 /**
  * endpoint's URL with page (path and query; may be "") behind its path; NULL with failure. Freed by
- * curl_free(). server_name: "" or what https has to find in the certificate; *connect_to: then the
- * list for CURLOPT_CONNECT_TO, caller's. [any]
+ * curl_free(). server_name: "" or what https has to find in the certificate: then it is the URL's
+ * host. [any]
  */
 char *http_url_make(const char *endpoint, const char *page, const char *server_name,
-		    struct curl_slist **connect_to, struct http_failure *failure);
+		    struct http_failure *failure);
 
 /** The parts of a URL that http_url_make() made; NULL with failure. Freed by curl_url_cleanup().
  * [any] */

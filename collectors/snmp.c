@@ -100,7 +100,7 @@ static int configure(struct snmp *snmp, const struct cr_open *in)
 	snmp->shared.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (snmp->shared.epoll < 0)
 		return snmp_config_refuse(in, -errno, "epoll: %s", errno_words(errno));
-	snmp->shared.names.epoll = snmp->shared.epoll;
+	place_names_init(&snmp->shared.names, snmp->shared.epoll, 0);
 	return 0;
 }
 
@@ -286,7 +286,7 @@ static struct snmp_agent *agent_of(struct snmp *snmp, struct cr_target *target)
 }
 
 /* A target that is due gets its place in a queue, or its poll is over. */
-static void place(struct snmp *snmp, struct snmp_agent *agent, int64_t now_ns)
+static void give_place(struct snmp *snmp, struct snmp_agent *agent, int64_t now_ns)
 {
 	char text[256];
 	const int found = snmp_agent_find(agent, agent->due, now_ns, text, sizeof text);
@@ -306,13 +306,12 @@ static void take_names(struct snmp *snmp, int64_t now_ns)
 {
 	struct snmp_agent *agent = TAILQ_FIRST(&snmp->naming), *next;
 
-	resolver_hear(snmp->shared.names.resolver);
 	for (; agent != NULL; agent = next) {
 		next = TAILQ_NEXT(agent, queued);
-		if (!snmp_agent_is_found(agent))
+		if (!place_is_found(&agent->place))
 			continue;
 		unqueue(agent);
-		place(snmp, agent, now_ns);
+		give_place(snmp, agent, now_ns);
 	}
 }
 
@@ -330,7 +329,7 @@ static void enqueue(struct snmp *snmp, struct cr_target *target)
 	agent->due = target;
 	agent->was_parked = false;
 	snmp_timers_set(&snmp->timers, &agent->timer, target->deadline_ns);
-	place(snmp, agent, snmp->round->now_ns);
+	give_place(snmp, agent, snmp->round->now_ns);
 }
 
 static void start_queued(struct snmp *snmp, int64_t now_ns)
@@ -373,9 +372,7 @@ static void drop(struct snmp *snmp, struct snmp_agent *agent)
 	give_way(snmp, agent);
 	snmp_timers_cancel(&snmp->timers, &agent->timer);
 	if (has_no_place)
-		(void)snprintf(text, sizeof text,
-			       "name %.120s was not resolved in time: name server slow or down",
-			       resolver_host(agent->place.name));
+		place_explain_late(&agent->place, text, sizeof text);
 	snmp->round->fail(snmp->round, agent->due, CR_TIMEOUT, has_no_place ? text : why);
 }
 

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#include "errno_words.h"
+#include "files.h"
 #include "snmp_about.h"
+#include "snmp_endpoint.h"
 
 #define SILENT_MAX 3 /* polls without an answer; then version 3 asks who is there */
 #define USERS_KEPT 4 /* of version 3, between polls; times max_inflight */
@@ -68,19 +69,39 @@ void snmp_agent_free(struct snmp_agent *agent)
 {
 	snmp_agent_end(agent);
 	close_link(agent);
-	snmp_place_fini(&agent->place, &agent->shared->names);
+	place_fini(&agent->place, &agent->shared->names);
 	free(agent->about);
 	free(agent);
 }
 
 /*** Where it is ***/
 
+/* Take the target apart, if that has not been done. */
+static int read_place(struct snmp_agent *agent, const char *endpoint, char *text, size_t text_len)
+{
+	struct snmp_endpoint at;
+	char fault[192];
+	int code;
+
+	if (agent->place.port != 0)
+		return 0;
+	code = snmp_endpoint_read(&at, endpoint, fault, sizeof fault);
+	if (code < 0) {
+		(void)snprintf(text, text_len, "target: %s", fault);
+		return code;
+	}
+	agent->place.is_stream = at.is_stream;
+	code = place_set(&agent->place, &agent->shared->names, at.host, at.family, at.port);
+	if (code < 0)
+		place_explain_unset(code, text, text_len);
+	return code;
+}
+
 int snmp_agent_find(struct snmp_agent *agent, const struct cr_target *target, int64_t now_ns,
 		    char *text, size_t text_len)
 {
-	struct snmp_names *names = &agent->shared->names;
 	bool has_moved;
-	int code = snmp_place_read(&agent->place, names, target->endpoint, text, text_len);
+	int code = read_place(agent, target->endpoint, text, text_len);
 
 	if (code == 0 && agent->about == NULL)
 		code = snmp_about_fill(&agent->shared->settings.access, target, &agent->about, text,
@@ -88,51 +109,39 @@ int snmp_agent_find(struct snmp_agent *agent, const struct cr_target *target, in
 	if (code < 0)
 		return code;
 	agent->link.about = agent->about;
-	code = snmp_place_find(&agent->place, names, now_ns, &has_moved, text, text_len);
+	code = place_find(&agent->place, &agent->shared->names, now_ns, &has_moved, text, text_len);
 	if (has_moved)
 		forget_engine(agent, false);
 	return code;
-}
-
-bool snmp_agent_is_found(const struct snmp_agent *agent)
-{
-	return agent->place.name == NULL || resolver_has_answer(agent->place.name);
 }
 
 /* The address does not work: the poll begins again at the next one, unless there is none. Not in
  * the middle of an answer: two addresses may be two agents. */
 static bool move(struct snmp_agent *agent, int64_t now_ns)
 {
-	if (agent->poll->is_heard || snmp_place_left(&agent->place) == 0 ||
-	    !snmp_place_turn(&agent->place, &agent->shared->names, now_ns))
+	if (agent->poll->is_heard || place_left(&agent->place) == 0 ||
+	    !place_turn(&agent->place, &agent->shared->names, now_ns))
 		return false;
 	forget_engine(agent, false);
 	agent->is_moving = true;
 	return true;
 }
 
-/* The way to the agent is broken: a new poll makes a new one. */
+/* The way to the agent is broken: a new poll makes a new one. If it is for want of files, neither
+ * its address nor another one is at fault. */
 static enum snmp_verdict broken(struct snmp_agent *agent, int code, int64_t now_ns)
 {
-	const char *endpoint;
 	char shown[64];
 
 	close_link(agent);
-	if (agent->poll == NULL || move(agent, now_ns))
+	if (agent->poll == NULL)
 		return SNMP_PENDING;
-	snmp_place_doubt(&agent->place, &agent->shared->names, now_ns);
-	endpoint = agent->poll->target->endpoint;
-	(void)snmp_place_show(&agent->place, shown, sizeof shown);
-	if (code == -ECONNREFUSED)
-		return snmp_poll_fail(
-			agent->poll, CR_CONNECT,
-			"nobody listens at %s%s: start the agent there or correct the target",
-			endpoint, shown);
-	if (code == -ECONNRESET)
-		return snmp_poll_fail(agent->poll, CR_CONNECT, "%s%s closed the connection",
-				      endpoint, shown);
-	return snmp_poll_fail(agent->poll, CR_CONNECT, "%s%s: %s", endpoint, shown,
-			      errno_words(code));
+	if (!files_are_short(code)) {
+		if (move(agent, now_ns))
+			return SNMP_PENDING;
+		place_doubt(&agent->place, &agent->shared->names, now_ns);
+	}
+	return snmp_poll_break(agent->poll, code, place_show(&agent->place, shown, sizeof shown));
 }
 
 static int open_socket(struct snmp_agent *agent)
@@ -148,7 +157,7 @@ static int open_socket(struct snmp_agent *agent)
 		close_link(oldest);
 	code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access, is_wide);
 	oldest = TAILQ_FIRST(&shared->idle);
-	if ((code == -EMFILE || code == -ENFILE) && oldest != NULL) {
+	if (files_are_short(code) && oldest != NULL) {
 		close_link(oldest);
 		code = snmp_link_open(&agent->link, &agent->place, &shared->settings.access,
 				      is_wide);
@@ -345,7 +354,7 @@ static enum snmp_verdict take_report(struct snmp_agent *agent, int64_t now_ns)
 	    agent->shared->settings.access.engine.len == 0)
 		return resume(agent, now_ns);
 	verdict = snmp_poll_complain(agent->poll, report);
-	snmp_place_doubt(&agent->place, &agent->shared->names, now_ns);
+	place_doubt(&agent->place, &agent->shared->names, now_ns);
 	forget_engine(agent, true);
 	return verdict;
 }
@@ -408,7 +417,7 @@ static unsigned int others(const struct snmp_agent *agent)
 {
 	if (agent->poll->is_heard || agent->is_proven || agent->n_silent % 2 != 0)
 		return 0;
-	return snmp_place_left(&agent->place);
+	return place_left(&agent->place);
 }
 
 /* When the message is sent once more, or to another address: the time up to the deadline is shared
@@ -457,12 +466,12 @@ static enum snmp_verdict give_up(struct snmp_agent *agent, int64_t now_ns)
 	const struct snmp_link *link = &agent->link;
 	enum snmp_verdict verdict;
 	/* The next poll begins at another address, and by then the name has been looked up. */
-	const bool has_turned = snmp_place_turn(&agent->place, &agent->shared->names, now_ns);
+	const bool has_turned = place_turn(&agent->place, &agent->shared->names, now_ns);
 
 	note_silence(agent);
 	verdict = snmp_poll_give_up(agent->poll, link->is_connecting, agent->is_proven,
 				    link->has_stranger ? &link->stranger : NULL);
-	snmp_place_doubt(&agent->place, &agent->shared->names, now_ns);
+	place_doubt(&agent->place, &agent->shared->names, now_ns);
 	/* A connected socket keeps the local address that it was given: take a new one. */
 	if (++agent->n_silent >= SILENT_MAX || !agent->is_proven || agent->poll->n_late > 0 ||
 	    has_turned)

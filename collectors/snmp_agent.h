@@ -26,7 +26,7 @@ TAILQ_HEAD(snmp_agents, snmp_agent);
 struct snmp_shared {
 	struct snmp_settings settings;
 	int epoll; /* every agent's socket is in it, with the agent as data */
-	struct snmp_names names;
+	struct place_names names;
 	struct snmp_agents idle; /* not being polled, but open: the longest idle first */
 	size_t n_open;           /* sockets */
 	SLIST_HEAD(snmp_polls, snmp_poll) polls; /* for reuse */
@@ -37,7 +37,7 @@ struct snmp_agent {
 	struct snmp_timer timer; /* first: snmp.c finds the agent by it */
 	TAILQ_ENTRY(snmp_agent) all, queued, idle;
 	struct snmp_shared *shared;
-	struct snmp_place place;
+	struct place place;
 	struct snmp_link link;
 	char *about;            /* the link's; NULL: not filled in yet */
 	struct snmp_poll *poll; /* NULL: none is under way */
@@ -72,13 +72,10 @@ void snmp_shared_give_poll(struct snmp_shared *shared, struct snmp_poll *poll);
 struct snmp_agent *snmp_agent_new(struct snmp_shared *shared);
 void snmp_agent_free(struct snmp_agent *agent);
 
-/**
- * Find out where target is, before its poll. Returns 1; 0: its name is being looked up, ask again
- * when snmp_agent_is_found(); or < 0 with text. [own]
- */
+/** Find out where target is, before its poll. Returns 1; 0: its name is being looked up, ask again
+ * when place_is_found(); or < 0 with text. [own] */
 int snmp_agent_find(struct snmp_agent *agent, const struct cr_target *target, int64_t now_ns,
 		    char *text, size_t text_len);
-bool snmp_agent_is_found(const struct snmp_agent *agent);
 
 /**
  * Start a poll of target, which has been found. Whatever it returns, agent->poll is there until

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "source.h"
 
 #define LARGEST_DATAGRAM 65507
@@ -234,12 +235,12 @@ static int hear_refusals(const struct snmp_link *link, int fd)
 static int open_socket(struct snmp_link *link, bool is_connected)
 {
 	const int type = link->is_stream ? SOCK_STREAM : SOCK_DGRAM;
-	const int fd = socket(link->address.any.sa_family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	const int fd = files_socket(link->address.any.sa_family, type | SOCK_NONBLOCK, 0);
 	int code;
 
 	link->is_connecting = false;
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (link->is_wide && (code = hear_refusals(link, fd)) < 0) {
 		close(fd);
 		return code;
@@ -304,7 +305,7 @@ static void take_engine(struct snmp_link *link)
 		link->engine = known->engine;
 }
 
-int snmp_link_open(struct snmp_link *link, const struct snmp_place *place,
+int snmp_link_open(struct snmp_link *link, const struct place *place,
 		   const struct snmp_access *access, bool is_wide)
 {
 	int fd, code = 0;

@@ -14,7 +14,7 @@
 #include <net-snmp/library/large_fd_set.h>
 #include <net-snmp/net-snmp-includes.h>
 
-#include "snmp_place.h"
+#include "place.h"
 #include "snmp_report.h"
 #include "snmp_user.h"
 
@@ -71,7 +71,7 @@ void snmp_link_prepare(void);
 /** Open the socket to the place's address, and the session unless the engine has to be asked for:
  * another link may know it already. is_wide: if UDP answers count from that address only, notice
  * those from others. Returns 0 or a negative errno value. [own] */
-int snmp_link_open(struct snmp_link *link, const struct snmp_place *place,
+int snmp_link_open(struct snmp_link *link, const struct place *place,
 		   const struct snmp_access *access, bool is_wide);
 
 /** Close them; callbacks of what was under way are called. Keeps the engine. No effect on a closed

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "errno_words.h"
+#include "files.h"
+
 #define MS INT64_C(1000000)
 
 struct snmp_poll *snmp_poll_new(const struct source *source, const struct snmp_access *access)
@@ -48,6 +51,26 @@ enum snmp_verdict snmp_poll_fail(struct snmp_poll *poll, enum cr_why why, const 
 		source_fail(poll->sample, r, why, poll->text);
 	(void)source_end(poll->sample, server);
 	return SNMP_BAD;
+}
+
+enum snmp_verdict snmp_poll_break(struct snmp_poll *poll, int code, const char *shown)
+{
+	const char *endpoint = poll->target->endpoint;
+	char text[192];
+
+	if (code == -ECONNREFUSED)
+		return snmp_poll_fail(
+			poll, CR_CONNECT,
+			"nobody listens at %s%s: start the agent there or correct the target",
+			endpoint, shown);
+	if (code == -ECONNRESET)
+		return snmp_poll_fail(poll, CR_CONNECT, "%s%s closed the connection", endpoint,
+				      shown);
+	if (!files_are_short(code))
+		return snmp_poll_fail(poll, CR_CONNECT, "%s%s: %s", endpoint, shown,
+				      errno_words(code));
+	files_explain(code, text, sizeof text);
+	return snmp_poll_fail(poll, CR_CONNECT, "%s", text);
 }
 
 static enum snmp_verdict start_request(struct snmp_poll *poll)

@@ -82,6 +82,9 @@ enum snmp_verdict snmp_poll_report(struct snmp_poll *poll, const netsnmp_pdu *pd
 enum snmp_verdict snmp_poll_fail(struct snmp_poll *poll, enum cr_why why, const char *fmt, ...)
 	CR_PRINTF(3, 4);
 
+/** The same after an error of the socket, a negative errno value; shown: place_show(). [own] */
+enum snmp_verdict snmp_poll_break(struct snmp_poll *poll, int code, const char *shown);
+
 /** The same at the deadline, with the words that fit best. stranger: who has answered in the
  * agent's place; NULL: nobody. [own] */
 enum snmp_verdict snmp_poll_give_up(struct snmp_poll *poll, bool is_connecting, bool is_proven,

@@ -11,7 +11,7 @@ void snmp_shared_fini(struct snmp_shared *shared)
 		SLIST_REMOVE_HEAD(&shared->polls, next);
 		snmp_poll_free(poll);
 	}
-	snmp_names_fini(&shared->names);
+	place_names_fini(&shared->names);
 }
 
 struct snmp_poll *snmp_shared_take_poll(struct snmp_shared *shared)

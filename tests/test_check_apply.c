@@ -191,6 +191,9 @@ Test(check_apply, a_name_that_nobody_knows_is_bad)
 	scene_address(&scene, 0, "no-such-host.test", 80);
 	apply();
 	cr_assert(run_until(has_failed_thrice));
-	cr_expect_str_eq(report().error, "there is no host named no-such-host.test");
+	cr_expect_str_eq(
+		report().error,
+		"there is no host named no-such-host.test: correct the name, or enter it in DNS "
+		"or /etc/hosts");
 	cr_expect(is_down());
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <criterion/criterion.h>
 
@@ -17,6 +18,7 @@ static int64_t now_ns = 1000 * CLOCK_S;
 
 static void begin(void)
 {
+	cr_assert_eq(setenv("RES_OPTIONS", "timeout:3 attempts:2", 1), 0); /* "patience" */
 	resolver = resolver_new();
 	cr_assert_not_null(resolver);
 }
@@ -152,7 +154,9 @@ Test(resolve, each_kind_of_failure_has_its_own_sentence)
 
 	cr_expect_str_eq(resolver_host(name), "none.test");
 	cr_expect_eq(await(name), -ENOENT);
-	cr_expect_str_eq(text, "there is no host named none.test");
+	cr_expect_str_eq(
+		text, "there is no host named none.test: correct the name, or enter it in DNS or "
+		      "/etc/hosts");
 	fake_names_set("four.test", "10.0.0.1");
 	six = resolver_join(resolver, "four.test", AF_INET6);
 	cr_expect_eq(await(six), -ENOENT);
@@ -162,7 +166,8 @@ Test(resolve, each_kind_of_failure_has_its_own_sentence)
 	cr_expect_str_eq(text, "host nowhere.test has no address that this machine can use");
 	fake_names_fail(true);
 	cr_expect_eq(await(join("other.test")), -ENOENT);
-	cr_expect_str_eq(text, "name other.test cannot be resolved: no name server answers");
+	cr_expect_str_eq(text, "name other.test cannot be resolved: no name server answers (see "
+			       "/etc/resolv.conf)");
 }
 
 Test(resolve, a_lookup_serves_all_who_ask_for_the_name)
@@ -310,6 +315,33 @@ Test(resolve, lookups_that_hang_do_not_hold_up_the_others)
 		cr_expect_eq(await(hanging[i]), -ENOENT);
 }
 
+/* Else one dead zone would make the first lookups of all names take minutes. */
+Test(resolve, a_name_server_that_does_not_answer_in_a_second_is_asked_again_with_patience)
+{
+	struct resolver_name *name = join("a.test");
+
+	fake_names_set("a.test", "10.0.0.1");
+	fake_names_fail(true);
+	fake_names_hold("a.test", true);
+	cr_assert_eq(get(name), 0);
+	cr_assert_eq(fake_names_await_held(1), 1);
+	cr_expect(fake_names_was_hasty());
+	fake_names_hold("a.test", false);
+	cr_assert_eq(await(name), -ENOENT, "one answer after both of them");
+	cr_expect_eq(fake_names_lookups("a.test"), 2);
+	cr_expect_not(fake_names_was_hasty());
+	fake_names_fail(false);
+	now_ns += RESOLVE_RETRY_S * CLOCK_S;
+	while (get(name) < 0)
+		poll(NULL, 0, 1);
+	expect_first(name, "10.0.0.1");
+	cr_expect_not(fake_names_was_hasty(), "it has been slow");
+	now_ns += RESOLVE_REFRESH_S * CLOCK_S;
+	cr_expect_eq(get(name), 1);
+	cr_expect_eq(fake_names_await("a.test", 4), 4);
+	cr_expect(fake_names_was_hasty(), "it is quick again");
+}
+
 /* What is known to be slow has half of the threads at most. */
 Test(resolve, slow_names_never_have_all_threads)
 {
@@ -371,6 +403,44 @@ Test(resolve, a_name_that_all_have_left_is_forgotten_even_in_its_lookup)
 	cr_assert_eq(await(name), 1);
 	cr_expect_eq(fake_names_lookups("a.test"), 2);
 	cr_expect_eq(fake_names_lookups("b.test"), 0);
+}
+
+Test(resolve, an_address_is_kept_for_who_comes_after_all_have_left)
+{
+	struct resolver_name *name = join("a.test");
+
+	fake_names_set("a.test", "10.0.0.1");
+	cr_assert_eq(await(name), 1);
+	resolver_leave(resolver, name);
+	fake_names_hold("a.test", true);
+	name = join("a.test");
+	cr_expect_eq(get(name), 1);
+	now_ns += RESOLVE_REFRESH_S * CLOCK_S;
+	cr_expect_eq(get(name), 1);
+	cr_assert_eq(fake_names_await("a.test", 2), 2, "and looked up as before");
+	resolver_leave(resolver, name); /* in the middle of it */
+	name = join("a.test");
+	fake_names_set("a.test", "10.0.0.2");
+	fake_names_hold("a.test", false);
+	expect_first(name, "10.0.0.2");
+	cr_expect_eq(fake_names_lookups("a.test"), 2);
+}
+
+Test(resolve, of_very_many_names_that_all_have_left_the_first_are_forgotten)
+{
+	enum { KEPT = 16384 };
+	struct resolver_name *name;
+	char host[32];
+
+	for (int i = 0; i <= KEPT; i++) {
+		snprintf(host, sizeof host, "n%d.many.test", i);
+		name = join(host);
+		cr_assert_eq(await(name), 1);
+		resolver_leave(resolver, name);
+	}
+	cr_expect_eq(get(join("n0.many.test")), 0);
+	cr_expect_eq(get(join("n1.many.test")), 1);
+	cr_expect_eq(get(join(host)), 1);
 }
 
 /* Else 10,000 names that are looked up again would wake their owner 300 times a second. */

@@ -424,6 +424,24 @@ Test(snmp_many, gives_up_what_never_had_its_turn, .init = begin, .fini = free_ma
 	cr_assert_eq(fake_snmp_requests(silent[DEAD - 1]), 0);
 }
 
+Test(snmp_many, is_told_that_files_have_run_out_and_not_that_the_agent_is_dead, .init = begin,
+     .fini = end, .timeout = 60)
+{
+	const struct rlimit few = { 64, 64 };
+	int last = -1, fd;
+
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	setup_jvm();
+	while ((fd = fcntl(0, F_DUPFD_CLOEXEC, 3)) >= 0)
+		last = fd;
+	expect_bad(LONG_MS, CR_CONNECT,
+		   "no file left for a connection: let callrouterd open more than 64 "
+		   "(LimitNOFILE=, ulimit -n) or lower max_inflight");
+	for (fd = last; fd > last - 20; fd--)
+		close(fd);
+	expect_good();
+}
+
 Test(snmp_many, works_with_descriptors_above_1024, .init = begin, .fini = end, .timeout = 60)
 {
 	struct rlimit limit;

@@ -24,6 +24,7 @@
 #define SLOW_NS      (500 * CLOCK_MS) /* a lookup that took longer comes last the next time, */
 #define LAST         100              /* but not after more than so many others */
 #define SLOW_AT_ONCE (RESOLVE_THREADS / 2)
+#define LEFT_MOST    16384u
 
 TAILQ_HEAD(name_queue, resolver_name);
 
@@ -31,6 +32,7 @@ struct resolver_name {
 	LIST_ENTRY(resolver_name) in_bucket;
 	TAILQ_ENTRY(resolver_name) queued;
 	struct name_queue *queue; /* NULL: no lookup is wanted */
+	int64_t left_ns;          /* when it was put into the queue "left" */
 	size_t n_users;
 	int64_t asked_ns; /* when a lookup was last asked for */
 	bool was_asked, is_looked_up;
@@ -38,7 +40,7 @@ struct resolver_name {
 	bool is_doubted, is_slow;
 	/* Changed under the lock, and last of all: who sees it true may ask for the rest. */
 	atomic_bool has_answer;
-	int error, code; /* of the last lookup: EAI_..., and errno if that is EAI_SYSTEM */
+	int error, code;           /* of the last lookup: EAI_..., and errno */
 	struct resolve_list known; /* n 0: nothing */
 	int family;
 	char host[];
@@ -53,11 +55,13 @@ struct resolver {
 	/* What the threads are to do, in this order: names that nobody knows yet; those that were
 	 * quick the last time; those that were slow or not found. */
 	struct name_queue unknown, quick, slow;
+	struct name_queue left; /* nobody uses them, but their addresses are known */
+	size_t n_left;
 	unsigned n_others; /* lookups since the last one of a slow name */
 	unsigned n_slow;   /* lookups of slow names that are going on */
 	unsigned n_threads;
-	int64_t moved_ns; /* when a lookup last began or ended */
-	unsigned users;   /* its owner, and the threads while they run */
+	int64_t calm_ns; /* since then names have been waiting without another thread */
+	unsigned users;  /* its owner, and the threads while they run */
 	bool is_ending;
 	int fd; /* -1: nobody wants it */
 };
@@ -71,10 +75,18 @@ static void unqueue(struct resolver_name *name)
 	name->queue = NULL;
 }
 
+/* Does a name wait that has been quick, or may be? */
+static bool has_queue(const struct resolver *resolver)
+{
+	return !TAILQ_EMPTY(&resolver->unknown) || !TAILQ_EMPTY(&resolver->quick);
+}
+
 static void enqueue(struct resolver *resolver, struct resolver_name *name, int64_t now_ns)
 {
 	struct name_queue *queue = &resolver->unknown;
 
+	if (!has_queue(resolver))
+		resolver->calm_ns = clock_now_ns();
 	if (name->was_asked)
 		queue = name->is_slow ? &resolver->slow : &resolver->quick;
 	name->was_asked = true;
@@ -103,10 +115,24 @@ static void tell(const struct resolver *resolver, struct resolver_name *name)
 	name->is_awaited = false;
 }
 
-static void answer(struct resolver *resolver, struct resolver_name *name)
+/* The lookup itself, which may take its time, without the lock. */
+static int look_up(struct resolver *resolver, struct resolver_name *name, bool is_hasty,
+		   struct resolve_list *found, int *code)
 {
 	/* A family that was asked for is looked for even if this machine has no other address. */
 	const int flags = name->family == AF_UNSPEC ? AI_ADDRCONFIG : 0;
+	int r;
+
+	pthread_mutex_unlock(&resolver->lock);
+	resolve_hurry(is_hasty);
+	r = resolve_look_up(name->host, name->family, flags, found);
+	*code = errno;
+	pthread_mutex_lock(&resolver->lock);
+	return r;
+}
+
+static void answer(struct resolver *resolver, struct resolver_name *name)
+{
 	const bool was_slow = name->queue == &resolver->slow;
 	const int64_t begun_ns = clock_now_ns();
 	struct resolve_list found;
@@ -114,22 +140,21 @@ static void answer(struct resolver *resolver, struct resolver_name *name)
 
 	resolver->n_others = was_slow ? 0 : resolver->n_others + 1;
 	resolver->n_slow += was_slow;
-	resolver->moved_ns = begun_ns;
 	unqueue(name);
 	name->is_looked_up = true;
 	name->is_doubted = false;
-	pthread_mutex_unlock(&resolver->lock);
-	r = resolve_look_up(name->host, name->family, flags, &found);
-	code = errno;
-	pthread_mutex_lock(&resolver->lock);
+	r = look_up(resolver, name, !was_slow, &found, &code);
 	resolver->n_slow -= was_slow;
-	resolver->moved_ns = clock_now_ns();
 	name->is_looked_up = false;
-	if (name->n_users == 0) {
+	if (name->n_users == 0 && name->queue == NULL) {
 		free(name);
 		return;
 	}
-	name->is_slow = r != 0 || resolver->moved_ns - begun_ns > SLOW_NS;
+	name->is_slow = r != 0 || clock_now_ns() - begun_ns > SLOW_NS;
+	if (r == EAI_AGAIN && !was_slow && name->n_users > 0) { /* once more, with patience */
+		enqueue(resolver, name, name->asked_ns);
+		return;
+	}
 	name->error = r;
 	name->code = code;
 	if (r == 0)
@@ -186,7 +211,6 @@ static int start_thread(struct resolver *resolver)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	resolver->users++;
 	resolver->n_threads++;
-	resolver->moved_ns = clock_now_ns();
 	r = pthread_create(&thread, NULL, resolver_thread, resolver);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r == 0)
@@ -209,6 +233,7 @@ struct resolver *resolver_new(void)
 	TAILQ_INIT(&resolver->unknown);
 	TAILQ_INIT(&resolver->quick);
 	TAILQ_INIT(&resolver->slow);
+	TAILQ_INIT(&resolver->left);
 	resolver->users = 1;
 	resolver->fd = -1;
 	return resolver;
@@ -263,6 +288,35 @@ static struct resolver_name *find(const struct name_bucket *bucket, const char *
 	return NULL;
 }
 
+/*** Names that nobody uses ***/
+
+static void forget(struct resolver_name *name)
+{
+	LIST_REMOVE(name, in_bucket);
+	if (!name->is_looked_up) /* else the thread frees it */
+		free(name);
+}
+
+static void keep(struct resolver *resolver, struct resolver_name *name)
+{
+	const int64_t now_ns = clock_now_ns();
+	struct resolver_name *first, *next;
+
+	name->left_ns = now_ns;
+	name->queue = &resolver->left;
+	TAILQ_INSERT_TAIL(&resolver->left, name, queued);
+	resolver->n_left++;
+	for (first = TAILQ_FIRST(&resolver->left);
+	     resolver->n_left > LEFT_MOST || now_ns - first->left_ns > RESOLVE_KEEP_S * CLOCK_S;
+	     first = next) { /* never the one that has just come */
+		next = TAILQ_NEXT(first, queued);
+		TAILQ_REMOVE(&resolver->left, first, queued);
+		resolver->n_left--;
+		first->queue = NULL;
+		forget(first);
+	}
+}
+
 struct resolver_name *resolver_join(struct resolver *resolver, const char *host, int family)
 {
 	struct name_bucket *bucket;
@@ -281,7 +335,10 @@ struct resolver_name *resolver_join(struct resolver *resolver, const char *host,
 		memcpy(name->host, host, len);
 		LIST_INSERT_HEAD(bucket, name, in_bucket);
 	}
-	name->n_users++;
+	if (name->n_users++ == 0 && name->queue != NULL) { /* it was kept */
+		unqueue(name);
+		resolver->n_left--;
+	}
 
 unlock:
 	pthread_mutex_unlock(&resolver->lock);
@@ -294,10 +351,11 @@ void resolver_leave(struct resolver *resolver, struct resolver_name *name)
 		return;
 	pthread_mutex_lock(&resolver->lock);
 	if (--name->n_users == 0) {
-		LIST_REMOVE(name, in_bucket);
 		unqueue(name);
-		if (!name->is_looked_up) /* else the thread frees it */
-			free(name);
+		if (name->known.n > 0)
+			keep(resolver, name);
+		else
+			forget(name);
 	}
 	pthread_mutex_unlock(&resolver->lock);
 }
@@ -324,12 +382,18 @@ static bool is_due(const struct resolver_name *name, int64_t now_ns)
 	return !name->was_asked || now_ns - name->asked_ns >= after_s * CLOCK_S;
 }
 
-/* Names wait, and all threads hang. */
-static bool is_stuck(const struct resolver *resolver)
+/* Names have been waiting for some time: twice as many threads. */
+static void help_out(struct resolver *resolver)
 {
-	return (!TAILQ_EMPTY(&resolver->unknown) || !TAILQ_EMPTY(&resolver->quick)) &&
-	       resolver->n_threads < RESOLVE_THREADS &&
-	       clock_now_ns() - resolver->moved_ns > SLOW_NS;
+	const int64_t now_ns = clock_now_ns();
+	unsigned n = resolver->n_threads;
+
+	if (!has_queue(resolver) || now_ns - resolver->calm_ns <= SLOW_NS)
+		return;
+	resolver->calm_ns = now_ns;
+	while (n-- > 0 && resolver->n_threads < RESOLVE_THREADS)
+		if (start_thread(resolver) < 0)
+			return; /* the names wait longer */
 }
 
 /* Without a thread nothing is known, and the next one who asks tries again to start it. */
@@ -337,16 +401,25 @@ static void ask_if_due(struct resolver *resolver, struct resolver_name *name, in
 {
 	if (is_due(name, now_ns) && (resolver->n_threads > 0 || start_thread(resolver) == 0))
 		enqueue(resolver, name, now_ns);
-	if (is_stuck(resolver))
-		(void)start_thread(resolver); /* or the names wait longer */
+	help_out(resolver);
 }
 
 /* Why nothing is known. */
 static void explain(const struct resolver_name *name, char *text, size_t len)
 {
+	if (name->code == EMFILE || name->code == ENFILE) { /* whatever it says */
+		(void)snprintf(text, len,
+			       "name %.60s cannot be resolved: no file left, let callrouterd open "
+			       "more (LimitNOFILE=, ulimit -n)",
+			       name->host);
+		return;
+	}
 	switch (name->error) {
 	case EAI_NONAME:
-		(void)snprintf(text, len, "there is no host named %.100s", name->host);
+		(void)snprintf(text, len,
+			       "there is no host named %.100s: correct the name, or enter it in "
+			       "DNS or /etc/hosts",
+			       name->host);
 		break;
 	case EAI_NODATA:
 	case EAI_ADDRFAMILY:
@@ -357,7 +430,9 @@ static void explain(const struct resolver_name *name, char *text, size_t len)
 			       name->host);
 		break;
 	case EAI_AGAIN:
-		(void)snprintf(text, len, "name %.100s cannot be resolved: no name server answers",
+		(void)snprintf(text, len,
+			       "name %.100s cannot be resolved: no name server answers (see "
+			       "/etc/resolv.conf)",
 			       name->host);
 		break;
 	case EAI_SYSTEM:

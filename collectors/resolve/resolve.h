@@ -1,7 +1,7 @@
 /*
  * resolve.h - addresses of host names, looked up by a thread of their own: a name server that does
- * not answer holds up nobody, and while lookups hang further threads take the others. For the
- * daemon's checks and the SNMP collector.
+ * not answer holds up nobody, and while names have to wait further threads take them. For the
+ * daemon's checks and the collectors.
  *
  *	name = resolver_join(resolver, "db1.example", AF_UNSPEC);
  *	r = resolver_get(resolver, name, now_ns, &list, text, sizeof text);
@@ -21,7 +21,8 @@
 #define RESOLVE_REFRESH_S 30 /* a name that is asked for is looked up again after that, */
 #define RESOLVE_RETRY_S   10 /* after that if it was not found, */
 #define RESOLVE_DOUBT_S   2  /* and after that if its address does not work */
-#define RESOLVE_THREADS   8  /* at most; one while no lookup hangs */
+#define RESOLVE_KEEP_S    60 /* so long an address is known after everybody has left */
+#define RESOLVE_THREADS   32 /* at most; one while no name has to wait for long */
 
 /** One address and port, of IPv4 or IPv6; family AF_UNSPEC: none. */
 union resolve_address {
@@ -73,7 +74,8 @@ void resolver_hear(struct resolver *resolver);
  * one, and a lookup serves all. NULL: no memory. [any] */
 struct resolver_name *resolver_join(struct resolver *resolver, const char *host, int family);
 
-/** The last one to leave makes it forgotten. NULL is fine. [any] */
+/** The last one to leave makes it forgotten; but an address that is known is kept for some time,
+ * for who comes in the leaver's place. NULL is fine. [any] */
 void resolver_leave(struct resolver *resolver, struct resolver_name *name);
 
 /** The host, without brackets. [any] */

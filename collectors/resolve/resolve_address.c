@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <resolv.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,9 +65,11 @@ int resolve_look_up(const char *host, int family, int flags, struct resolve_list
 					.ai_socktype = SOCK_STREAM,
 					.ai_flags = flags };
 	struct addrinfo *found = NULL;
-	const int r = getaddrinfo(host, NULL, &hints, &found);
+	int r;
 
 	out->n = 0;
+	errno = 0;
+	r = getaddrinfo(host, NULL, &hints, &found);
 	if (r != 0)
 		return r;
 	for (const struct addrinfo *at = found; at != NULL && out->n < RESOLVE_MOST;
@@ -74,6 +77,14 @@ int resolve_look_up(const char *host, int family, int flags, struct resolve_list
 		list_add(out, at);
 	freeaddrinfo(found);
 	return out->n > 0 ? 0 : EAI_NODATA;
+}
+
+void resolve_hurry(bool is_hasty)
+{
+	if (_res.options & RES_INIT)
+		res_nclose(&_res);
+	if (res_ninit(&_res) == 0 && is_hasty)
+		_res.retrans = _res.retry = 1;
 }
 
 const char *resolve_bare(const char *host, size_t *len)

@@ -2,7 +2,7 @@
 set(snmp_parts collectors/snmp_cells.c collectors/snmp_walk.c collectors/snmp_report.c
 	collectors/snmp_timer.c)
 set(snmp_collector collectors/snmp.c collectors/snmp_settings.c collectors/snmp_agent.c
-	collectors/snmp_peers.c collectors/snmp_poll.c collectors/snmp_link.c collectors/snmp_place.c
+	collectors/snmp_peers.c collectors/snmp_poll.c collectors/snmp_link.c collectors/place.c
 	collectors/snmp_endpoint.c collectors/snmp_user.c collectors/snmp_about.c
 	collectors/snmp_shared.c collectors/secret.c
 	${snmp_parts})

@@ -49,6 +49,7 @@ struct fake_http {
 	struct connection *connection[CONNECTIONS]; /* the thread's own */
 	size_t n;
 	int listener, stop[2];
+	bool has_left; /* nobody listens any more */
 	pthread_t thread;
 	char url[64];
 };
@@ -93,6 +94,10 @@ static void begin_answer(struct fake_http *web, struct connection *c)
 	web->requests++;
 	memcpy(web->last, c->head, c->head_len + 1);
 	c->manner = web->manner;
+	if (c->manner == FAKE_ANSWER_AND_LEAVE) {
+		web->has_left = true;
+		(void)shutdown(web->listener, SHUT_RDWR);
+	}
 	bytes = web->bytes;
 	c->len = web->len;
 	c->sent = 0;
@@ -164,7 +169,7 @@ static bool answer(struct fake_http *web, struct connection *c)
 	}
 	free(c->bytes);
 	c->bytes = NULL;
-	return c->manner != FAKE_ANSWER_AND_CLOSE;
+	return c->manner != FAKE_ANSWER_AND_CLOSE && c->manner != FAKE_ANSWER_AND_LEAVE;
 }
 
 /*** The thread ***/
@@ -174,7 +179,7 @@ static int watch(struct fake_http *web, struct pollfd *fds)
 	int timeout = -1;
 
 	fds[0] = (struct pollfd){ .fd = web->stop[0], .events = POLLIN };
-	fds[1] = (struct pollfd){ .fd = web->listener, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = web->has_left ? -1 : web->listener, .events = POLLIN };
 	for (size_t i = 0; i < web->n; i++) {
 		struct connection *c = web->connection[i];
 
@@ -217,25 +222,34 @@ static void *serve(void *user)
 
 /*** For the test ***/
 
-static int listen_on_loopback(int backlog, char *url, size_t len)
+/* backlog < 0: bound only. */
+static int listen_at(const char *address, unsigned port, int backlog, char *url, size_t len)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET };
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} at = { 0 };
 	socklen_t size = sizeof at;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const bool is_v6 = strchr(address, ':') != NULL;
+	int fd = socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof at) < 0 ||
-	    (backlog >= 0 && listen(fd, backlog) < 0) ||
-	    getsockname(fd, (struct sockaddr *)&at, &size) < 0) {
+	at.any.sa_family = is_v6 ? AF_INET6 : AF_INET; /* ports are in the same place in both */
+	at.v4.sin_port = htons((uint16_t)port);
+	inet_pton(at.any.sa_family, address,
+		  is_v6 ? (void *)&at.v6.sin6_addr : (void *)&at.v4.sin_addr);
+	if (fd < 0 || bind(fd, &at.any, is_v6 ? sizeof at.v6 : sizeof at.v4) < 0 ||
+	    (backlog >= 0 && listen(fd, backlog) < 0) || getsockname(fd, &at.any, &size) < 0) {
 		if (fd >= 0)
 			close(fd);
 		return -1;
 	}
-	(void)snprintf(url, len, "http://127.0.0.1:%u", (unsigned)ntohs(at.sin_port));
+	(void)snprintf(url, len, is_v6 ? "http://[%s]:%u" : "http://%s:%u", address,
+		       (unsigned)ntohs(at.v4.sin_port));
 	return fd;
 }
 
-struct fake_http *fake_http_new(void)
+struct fake_http *fake_http_new_at(const char *address, unsigned port)
 {
 	struct fake_http *web = calloc(1, sizeof *web);
 
@@ -243,7 +257,7 @@ struct fake_http *fake_http_new(void)
 		return NULL;
 	pthread_mutex_init(&web->lock, NULL);
 	web->manner = FAKE_SILENT;
-	web->listener = listen_on_loopback(CONNECTIONS, web->url, sizeof web->url);
+	web->listener = listen_at(address, port, CONNECTIONS, web->url, sizeof web->url);
 	if (web->listener < 0)
 		goto free_web;
 	if (pipe2(web->stop, O_CLOEXEC) < 0)
@@ -262,6 +276,11 @@ free_web:
 	return NULL;
 }
 
+struct fake_http *fake_http_new(void)
+{
+	return fake_http_new_at("127.0.0.1", 0);
+}
+
 void fake_http_free(struct fake_http *web)
 {
 	close(web->stop[1]);
@@ -277,6 +296,11 @@ void fake_http_free(struct fake_http *web)
 	pthread_mutex_destroy(&web->lock);
 	free(web->bytes);
 	free(web);
+}
+
+unsigned fake_http_port(const struct fake_http *web)
+{
+	return (unsigned)strtoul(strrchr(web->url, ':') + 1, NULL, 10);
 }
 
 const char *fake_http_url(const struct fake_http *web)
@@ -376,7 +400,7 @@ char *fake_http_request(struct fake_http *web, char *buf, size_t len)
 /* Bound, so that nobody else gets the port, but not listening. */
 int fake_refusal_open(char *url, size_t len)
 {
-	return listen_on_loopback(-1, url, len);
+	return listen_at("127.0.0.1", 0, -1, url, len);
 }
 
 void fake_refusal_close(int fd)
@@ -401,10 +425,10 @@ static int try_connect(const struct fake_blackhole *hole, int *fd)
 	return poll(&done, 1, 100); /* 0: still connecting */
 }
 
-int fake_blackhole_open(struct fake_blackhole *hole)
+int fake_blackhole_open_at(struct fake_blackhole *hole, const char *address, unsigned port)
 {
 	hole->n = 0;
-	hole->listener = listen_on_loopback(0, hole->url, sizeof hole->url);
+	hole->listener = listen_at(address, port, 0, hole->url, sizeof hole->url);
 	while (hole->listener >= 0 && hole->n < sizeof hole->filler / sizeof *hole->filler) {
 		int connected = try_connect(hole, &hole->filler[hole->n]);
 
@@ -415,6 +439,11 @@ int fake_blackhole_open(struct fake_blackhole *hole)
 			return 0;
 	}
 	return -1;
+}
+
+int fake_blackhole_open(struct fake_blackhole *hole)
+{
+	return fake_blackhole_open_at(hole, "127.0.0.1", 0);
 }
 
 void fake_blackhole_close(struct fake_blackhole *hole)

@@ -19,6 +19,7 @@ struct fake_http;
 enum fake_manner {
 	FAKE_ANSWER = 0,       /* the bytes; the connection stays open */
 	FAKE_ANSWER_AND_CLOSE, /* the bytes, then the end of the connection */
+	FAKE_ANSWER_AND_LEAVE, /* the same, and nobody listens any more */
 	FAKE_SILENT,           /* nothing, for ever */
 	FAKE_HANG_UP,          /* the end of the connection */
 	FAKE_DRIP,             /* the bytes, one each 5 ms */
@@ -29,11 +30,15 @@ enum fake_manner {
 /** Listens on a free port of 127.0.0.1; silent at first. NULL: no socket or no memory. */
 struct fake_http *fake_http_new(void);
 
+/** The same at this address of this machine, of IPv4 or IPv6; port 0: a free one. */
+struct fake_http *fake_http_new_at(const char *address, unsigned port);
+
 /** Ends the thread and closes all connections. */
 void fake_http_free(struct fake_http *web);
 
 /** "http://127.0.0.1:PORT" */
 const char *fake_http_url(const struct fake_http *web);
+unsigned fake_http_port(const struct fake_http *web);
 
 /** From the next request on: these bytes (copied). */
 void fake_http_set(struct fake_http *web, enum fake_manner manner, const void *bytes, size_t len);
@@ -71,6 +76,7 @@ struct fake_blackhole {
 
 /** Returns 0, or -1 if connections are taken in spite of all. */
 int fake_blackhole_open(struct fake_blackhole *hole);
+int fake_blackhole_open_at(struct fake_blackhole *hole, const char *address, unsigned port);
 void fake_blackhole_close(struct fake_blackhole *hole);
 
 #endif

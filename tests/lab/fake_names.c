@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <netdb.h>
 #include <pthread.h>
+#include <resolv.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static struct {
 	size_t n;
 	unsigned lookups, held;
 	int open_signals;
+	bool was_hasty;
 	bool is_held, is_failing;
 } fake = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
 
@@ -91,6 +93,7 @@ static int ask_table(const char *node, const struct addrinfo *hints, struct addr
 	fake.lookups++;
 	fake.held++;
 	fake.open_signals = count_open_signals();
+	fake.was_hasty = _res.retrans == 1 && _res.retry == 1;
 	pthread_cond_broadcast(&fake.changed);
 	while (fake.is_held || name->is_held)
 		pthread_cond_wait(&fake.changed, &fake.lock);
@@ -212,4 +215,14 @@ int fake_names_open_signals(void)
 	n = fake.open_signals;
 	pthread_mutex_unlock(&fake.lock);
 	return n;
+}
+
+bool fake_names_was_hasty(void)
+{
+	bool was_hasty;
+
+	pthread_mutex_lock(&fake.lock);
+	was_hasty = fake.was_hasty;
+	pthread_mutex_unlock(&fake.lock);
+	return was_hasty;
 }

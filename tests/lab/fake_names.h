@@ -31,4 +31,7 @@ unsigned fake_names_await_held(unsigned n);
 /** The signals that were not blocked in the thread that made the newest lookup. [any] */
 int fake_names_open_signals(void);
 
+/** Would the thread that made the newest lookup have waited for one second at most? */
+bool fake_names_was_hasty(void);
+
 #endif
