@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ TestSuite(http_memory, .init = open_web, .fini = close_all, .timeout = 60);
 
 /* Opened and polled with the n-th allocation failing; false: there are not so many. What failed
  * then is well once there is memory again. */
-static bool survives(size_t n, const struct cr_collector *collector)
+static bool survives(size_t n, const struct cr_collector *collector, const char *endpoint)
 {
 	bool has_failed;
 
@@ -33,7 +34,7 @@ static bool survives(size_t n, const struct cr_collector *collector)
 	cr_assert_eq(host == NULL, has_failed, "%zu: %s", n, err);
 	if (host == NULL)
 		return true;
-	collector_host_add(host, "ms1", fake_http_url(web), false);
+	collector_host_add(host, "ms1", endpoint, false);
 	(void)poll_once(0);
 	has_failed = n_left == 0;
 	n_left = 0;
@@ -43,17 +44,31 @@ static bool survives(size_t n, const struct cr_collector *collector)
 	return has_failed;
 }
 
-Test(http_memory, that_is_missing_once_fails_one_poll)
+static void fail_each(const char *endpoint)
 {
 	const struct cr_collector failing = failing_collector();
 	size_t n = 1;
 
 	fake_http_page(web, "200 OK", "Content-Type: text/xml\r\n", STATUS_PAGE);
-	while (survives(n, &failing))
+	while (survives(n, &failing, endpoint))
 		n++;
 	cr_expect_gt(n, 100u);
 	collector_host_close(host); /* while its table is there */
 	host = NULL;
+}
+
+Test(http_memory, that_is_missing_once_fails_one_poll)
+{
+	fail_each(fake_http_url(web));
+}
+
+Test(http_memory, that_is_missing_once_fails_one_poll_of_a_name)
+{
+	char endpoint[64];
+
+	(void)snprintf(endpoint, sizeof endpoint, "http://localhost%s",
+		       strrchr(fake_http_url(web), ':'));
+	fail_each(endpoint);
 }
 
 /*** In the kernel ***/
