@@ -47,8 +47,8 @@ static struct http_socket *socket_at(struct http_loop *loop, int fd)
 	return &loop->socket[at];
 }
 
-/* Have epoll watch a socket for this, unless it does. Returns 0 or -1. */
-static int watch(const struct http_shard *shard, struct http_socket *socket, int what)
+/* Have epoll watch a socket for this, unless it does. Returns whether it does. */
+static bool watch(const struct http_shard *shard, struct http_socket *socket, int what)
 {
 	const int fd = (int)(socket - shard->loop->socket);
 	int how = socket->watched == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
@@ -59,14 +59,14 @@ static int watch(const struct http_shard *shard, struct http_socket *socket, int
 	};
 
 	if (what == socket->watched)
-		return 0;
+		return true;
 	if (what == 0)
 		how = EPOLL_CTL_DEL;
 	socket->watched = 0;
 	if (epoll_ctl(shard->loop->epoll_fd, how, fd, &event) < 0)
-		return -1;
+		return false;
 	socket->watched = (uint8_t)what;
-	return 0;
+	return true;
 }
 
 /*
@@ -106,7 +106,9 @@ static int on_close(void *user, curl_socket_t fd)
 {
 	const struct http_loop *loop = user;
 
-	loop->socket[fd] = (struct http_socket){ 0 }; /* closing takes it out of epoll */
+	/* closing takes it out of epoll; without memory it is not in the table */
+	if ((size_t)fd < loop->n_sockets)
+		loop->socket[fd] = (struct http_socket){ 0 };
 	return close(fd);
 }
 
@@ -114,6 +116,8 @@ static int on_close(void *user, curl_socket_t fd)
  * A connection stays watched for what is to be read, from request to request: most requests need no
  * call at all. Other sockets would be those by which libcurl's resolver wakes us, which has nothing
  * to do here: it is given addresses.
+ * Where a socket cannot be watched, its transfer ends at its deadline. Were libcurl told, it would
+ * end all transfers of the shard.
  */
 static int on_socket_change(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
 {
@@ -122,14 +126,14 @@ static int on_socket_change(CURL *easy, curl_socket_t fd, int what, void *user, 
 
 	(void)easy, (void)known;
 	if (!socket)
-		return -1;
+		return 0;
 	socket->is_idle = false;
 	if (what != CURL_POLL_REMOVE)
-		return watch(shard, socket, what);
-	if (!socket->is_own)
+		(void)watch(shard, socket, what);
+	else if (!socket->is_own)
 		(void)watch(shard, socket, 0);
 	else if (socket->watched != 0)
-		socket->is_idle = watch(shard, socket, CURL_POLL_IN) == 0;
+		socket->is_idle = watch(shard, socket, CURL_POLL_IN);
 	return 0;
 }
 

@@ -155,7 +155,7 @@ void http_poll_start(struct poll *poll, const struct cr_round *round)
 	if (!poll->transfer)
 		poll->transfer = http_transfer_take(&web->spares, &web->settings);
 	if (!poll->sample || !poll->transfer) {
-		poll_fail(poll, round, CR_CONNECT, "no memory for one more poll");
+		poll_drop(poll, round, CR_CONNECT, "no memory for one more poll");
 		return;
 	}
 	if (!poll_send(poll, round->now_ns)) {

@@ -454,12 +454,10 @@ bool snmp_agent_is_alone(const struct snmp_agent *agent)
 /* Has nobody been answered for long? Then nobody knows who is there. */
 static void note_silence(struct snmp_agent *agent)
 {
-	struct snmp_known *known = agent->link.known;
-
 	agent->poll->is_alone = snmp_agent_is_alone(agent);
 	agent->silent_ns = agent->poll->begun_ns;
-	if (++known->n_silent >= SILENT_MAX)
-		known->engine.len = 0;
+	if (++agent->link.known->n_silent >= SILENT_MAX)
+		agent->link.known->engine.len = 0;
 }
 
 static enum snmp_verdict give_up(struct snmp_agent *agent, int64_t now_ns)

@@ -12,6 +12,7 @@
 #include "source.h"
 
 #define LARGEST_DATAGRAM 65507
+#define REFUSALS_MAX     64 /* taken at once: the others keep the socket readable */
 
 /* What our transport needs besides its socket. */
 struct wire {
@@ -92,6 +93,7 @@ static ssize_t receive(struct snmp_link *link, void *buf, size_t size)
 	const ssize_t got = recvfrom(link->fd, buf, size, MSG_DONTWAIT, &from.any, &from_len);
 	const int code = errno;
 	char rest[64];
+	int n_left = REFUSALS_MAX;
 
 	if (!link->is_wide || (got >= 0 && is_polled(link, &from)))
 		return got;
@@ -101,7 +103,7 @@ static ssize_t receive(struct snmp_link *link, void *buf, size_t size)
 		return -1;
 	}
 	/* that somebody refused is told twice: by the error, and here */
-	while (recv(link->fd, rest, sizeof rest, MSG_DONTWAIT | MSG_ERRQUEUE) >= 0)
+	while (n_left-- > 0 && recv(link->fd, rest, sizeof rest, MSG_DONTWAIT | MSG_ERRQUEUE) >= 0)
 		;
 	errno = code;
 	return -1;

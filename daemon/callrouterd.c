@@ -1,5 +1,6 @@
 /* callrouterd.c - the daemon's command line. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -283,6 +284,18 @@ static int run(const struct command_line *line)
 	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* Or files of ours become the standard streams, of which programs have their own opinion. */
+static void open_missing_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct command_line line = {
@@ -296,6 +309,9 @@ int main(int argc, char **argv)
 
 	if (ranker_is_me(argc, argv))
 		return ranker_main(argc, argv);
+	open_missing_streams();
+	/* who started us may have ignored it: nobody would know how a child has ended */
+	(void)signal(SIGCHLD, SIG_DFL);
 	/* a reload that is asked for while we start has to wait, not to end us: daemon_run() lets
 	 * it in */
 	sigemptyset(&hup);

@@ -35,6 +35,9 @@ size_t poller_log_others(struct poller_lines *lines, int64_t now_ns)
 void poller_log_change(struct source *source, struct target *target, unsigned before,
 		       const char *text)
 {
+	/* its successor has taken over what the log knows, and tells of its own polls */
+	if (source->is_retiring)
+		return;
 	if (target->failures == POLLER_FAILURES) {
 		source->n_told += !target->is_told;
 		target->is_told = true;

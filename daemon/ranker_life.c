@@ -2,6 +2,7 @@
  * when it does not answer, ended. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 
 #include "clock.h"
 #include "ranker_internal.h"
+
+#define DESCRIPTORS_MAX 65536 /* that are looked for, one by one */
 
 extern char **environ;
 
@@ -46,6 +49,15 @@ static int ranker_lift(int fd)
 	return high;
 }
 
+/* Kernels before 5.9 do not have close_range(), and some containers forbid it. */
+static void ranker_close(int first, int last)
+{
+	if (close_range((unsigned int)first, (unsigned int)last, 0) == 0)
+		return;
+	for (int fd = first; fd <= last && fd < DESCRIPTORS_MAX; fd++)
+		(void)close(fd);
+}
+
 /* From here to exec() all is shared with nobody, but half done in other threads: nothing is called
  * that takes a lock or memory. Closes all but the standard streams and the channels: libcurl does
  * not mark the descriptors that wake its multi handles as closed on exec, nor does who started us
@@ -58,8 +70,7 @@ static _Noreturn void ranker_become(char *const *argv, int sock, int area)
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* it may never get to say so itself */
 	(void)setpgid(0, 0); /* a group of its own: what the plugin forks is ended with it */
-	for (int fd = STDERR_FILENO + 1; fd < WIRE_SOCKET_FD; fd++)
-		(void)close(fd);
+	ranker_close(STDERR_FILENO + 1, WIRE_SOCKET_FD - 1);
 	/* our handlers write where the daemon reads */
 	for (int signal = 1; signal < NSIG; signal++) {
 		struct sigaction was;
@@ -67,8 +78,8 @@ static _Noreturn void ranker_become(char *const *argv, int sock, int area)
 		if (sigaction(signal, NULL, &was) == 0 && was.sa_handler != SIG_IGN)
 			(void)sigaction(signal, &action, NULL);
 	}
-	if (dup2(sock, WIRE_SOCKET_FD) >= 0 && dup2(area, WIRE_AREA_FD) >= 0 &&
-	    close_range(WIRE_AREA_FD + 1, ~0U, 0) == 0) {
+	if (dup2(sock, WIRE_SOCKET_FD) >= 0 && dup2(area, WIRE_AREA_FD) >= 0) {
+		ranker_close(WIRE_AREA_FD + 1, INT_MAX);
 		(void)sigemptyset(&none);
 		(void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 		(void)execve("/proc/self/exe", argv, environ);

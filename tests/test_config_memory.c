@@ -8,55 +8,9 @@
 
 #include "config.h"
 #include "config_fixture.h"
+#include "lab/failing_memory.h"
 
-/* The linker sends the reader's allocations here (--wrap). */
-void *__real_malloc(size_t len);
-void *__real_calloc(size_t n, size_t len);
-void *__real_realloc(void *old, size_t len);
-char *__real_strdup(const char *text);
-char *__real_strndup(const char *text, size_t len);
-void *__wrap_malloc(size_t len);
-void *__wrap_calloc(size_t n, size_t len);
-void *__wrap_realloc(void *old, size_t len);
-char *__wrap_strdup(const char *text);
-char *__wrap_strndup(const char *text, size_t len);
-
-static size_t n_until_failure; /* 0: none fails */
-static bool fails_on;          /* all that follow too */
 static const struct config_plugins *using = &plugins;
-
-static bool is_failing(void)
-{
-	if (n_until_failure == 0 || --n_until_failure > 0)
-		return false;
-	n_until_failure = fails_on ? 1 : 0;
-	return true;
-}
-
-void *__wrap_malloc(size_t len)
-{
-	return is_failing() ? NULL : __real_malloc(len);
-}
-
-void *__wrap_calloc(size_t n, size_t len)
-{
-	return is_failing() ? NULL : __real_calloc(n, len);
-}
-
-void *__wrap_realloc(void *old, size_t len)
-{
-	return is_failing() ? NULL : __real_realloc(old, len);
-}
-
-char *__wrap_strdup(const char *text)
-{
-	return is_failing() ? NULL : __real_strdup(text);
-}
-
-char *__wrap_strndup(const char *text, size_t len)
-{
-	return is_failing() ? NULL : __real_strndup(text, len);
-}
 
 TestSuite(config_memory, .init = enter_folder, .fini = remove_folder);
 

@@ -151,6 +151,44 @@ Test(poller_log, lets_a_collector_say_so_many_lines_of_each_kind)
 	scene_free(scene);
 }
 
+/** A poll of the source's one target begins now. */
+static void begin_poll(struct poll_thread *thread, struct source *source)
+{
+	source->target[0]->due_ns = 0;
+	poller_schedule_place(&source->heap, source->target[0]);
+	(void)poller_round_visit(thread, source, clock_now_ns());
+	cr_assert(source->target[0]->is_under_way);
+}
+
+/* A poll that is under way at a reload ends at the old source: the new one has it still to learn.
+ */
+Test(poller_log, is_told_once_of_a_target_that_answers_in_the_middle_of_a_reload)
+{
+	struct scene *scene = scene_new(1);
+	struct source *old = make(scene, "silent:${name}"), *next = make(scene, "silent:${name}");
+	struct poll_thread thread = { .poller = scene->poller };
+	struct err err = { 0 };
+
+	keep_log(CR_INFO);
+	cr_assert_eq(poller_round_open(&thread, old, &err), 0, "%s", err.text);
+	cr_assert_eq(poller_round_open(&thread, next, &err), 0, "%s", err.text);
+	poller_round_start(old, NULL, clock_now_ns());
+	old->target[0]->failures = POLLER_FAILURES;
+	poller_log_change(old, old->target[0], POLLER_FAILURES - 1, "timeout: dead");
+	begin_poll(&thread, old);
+	poller_round_start(next, old, clock_now_ns());
+	poller_round_retire(old, next);
+	cr_expect_eq(old->n_under_way, 1u, "it asks as before");
+	poller_callbacks_end(old, old->target[0], 0, NULL);
+	cr_expect_eq(count_logged(AGAIN), 0, "%s", logged);
+	poller_round_close(&thread, old);
+	begin_poll(&thread, next);
+	poller_callbacks_end(next, next->target[0], 0, NULL);
+	cr_expect_eq(count_logged(AGAIN), 1, "%s", logged);
+	poller_round_close(&thread, next);
+	scene_free(scene);
+}
+
 /* The other way round: what is not due yet is not lost when the source ends. */
 Test(poller_log, is_told_of_the_others_when_their_source_ends)
 {

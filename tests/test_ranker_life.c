@@ -1,5 +1,6 @@
 /* test_ranker_life.c - rankers' processes that are stopped, or never become rankers. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 
@@ -21,6 +22,37 @@ int execve(const char *path, char *const *argv, char *const *envp)
 		return (int)syscall(SYS_execve, path, argv, envp);
 	errno = ENFILE;
 	return -1;
+}
+
+static bool is_kernel_old;
+
+/* Likewise. */
+int close_range(unsigned int first, unsigned int last, int flags)
+{
+	if (!is_kernel_old)
+		return (int)syscall(SYS_close_range, first, last, flags);
+	errno = EPERM;
+	return -1;
+}
+
+Test(ranker_life, inherits_no_descriptor_from_an_old_kernel_either)
+{
+	const int theirs = fcntl(STDERR_FILENO, F_DUPFD, 100); /* not closed on exec */
+	struct ranker *ranker;
+	char path[64];
+
+	cr_assert_geq(theirs, 100);
+	is_kernel_old = true;
+	ranker = start("");
+	rank(ranker);
+	wait_for(1);
+	cr_expect_eq(told.event[0], RANKER_RANKED);
+	(void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)child(), theirs);
+	cr_expect_lt(access(path, F_OK), 0);
+	(void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)child(), STDERR_FILENO);
+	cr_expect_eq(access(path, F_OK), 0);
+	ranker_free(ranker);
+	close(theirs);
 }
 
 /* posix_spawn() would stand still for as long as the process does. */

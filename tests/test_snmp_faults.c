@@ -2,6 +2,8 @@
  * many of them at once. */
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include "lab/snmp_bench.h"
 
@@ -21,6 +23,28 @@ Test(snmp_faults, tells_of_a_dead_port_at_once)
 	cr_assert_lt(collector_host_last(host, target)->took_ns, 1000 * CH_MS);
 	/* And it takes no harm by it. */
 	expect_bad(LONG_MS, CR_CONNECT, "nobody listens");
+}
+
+static bool is_refused_on; /* refusals come faster than anybody takes them */
+static size_t n_refusals;
+
+/* In place of libc's. */
+ssize_t recv(int fd, void *buf, size_t len, int flags)
+{
+	if (!is_refused_on || (flags & MSG_ERRQUEUE) == 0)
+		return (ssize_t)syscall(SYS_recvfrom, fd, buf, len, flags, NULL, NULL);
+	cr_assert_lt(++n_refusals, 100000u, "nobody else had a turn");
+	return 0;
+}
+
+Test(snmp_faults, leaves_a_flood_of_refusals_for_later)
+{
+	setup_jvm();
+	fake_snmp_free(fake);
+	fake = NULL;
+	is_refused_on = true;
+	expect_bad(LONG_MS, CR_CONNECT, "nobody listens");
+	cr_expect_gt(n_refusals, 0u);
 }
 
 Test(snmp_faults, waits_for_a_silent_agent_until_the_deadline_and_names_the_community)

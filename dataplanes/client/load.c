@@ -56,12 +56,12 @@ static struct {
 	const struct cr_server *seen[N_SEEN_MAX];
 } load = { .number[THREADS] = 1, .path = "/call", .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static volatile sig_atomic_t is_stopping;
+static atomic_bool is_stopping; /* read by threads other than the one with the signal */
 
 static void on_stop(int signal)
 {
 	(void)signal;
-	is_stopping = 1;
+	atomic_store_explicit(&is_stopping, true, memory_order_relaxed);
 }
 
 static double seconds_since_start(void)
@@ -81,7 +81,7 @@ static bool wait_for_turn(uint64_t n)
 	if (load.number[CALLS] > 0 && (double)n >= load.number[CALLS])
 		return false;
 	for (;;) {
-		if (is_stopping ||
+		if (atomic_load_explicit(&is_stopping, memory_order_relaxed) ||
 		    (load.number[SECONDS] > 0 && seconds_since_start() >= load.number[SECONDS]))
 			return false;
 		left = due - seconds_since_start();

@@ -8,6 +8,4 @@ foreach(name config config_bounds config_health config_memory config_options con
 		TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data"
 		PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles")
 endforeach()
-# Its allocations fail one by one.
-target_link_options(test_config_memory PRIVATE -Wl,--wrap=malloc -Wl,--wrap=calloc
-	-Wl,--wrap=realloc -Wl,--wrap=strdup -Wl,--wrap=strndup)
+failing_memory(config_memory)

@@ -8,12 +8,14 @@ set(http_collector collectors/http.c collectors/http_poll.c collectors/http_inta
 	collectors/http_settings.c collectors/http_words.c collectors/place.c collectors/secret.c)
 set(http_lab tests/lab/fake_http.c tests/lab/collector_host.c tests/lab/lab_profile.c
 	tests/lab/lab_open.c)
-foreach(name http http_auth http_dead http_files http_hostile http_names http_requests http_target)
+foreach(name http http_auth http_dead http_files http_hostile http_memory http_names http_requests
+		http_target)
 	unit_test(${name} SOURCES ${http_collector} ${http_lab}
 		LIBS source_yaml source resolve PkgConfig::libcurl)
 	target_compile_definitions(test_${name} PRIVATE
 		LAB_PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles")
 endforeach()
+failing_memory(http_memory)
 foreach(name http_dead http_files http_names)
 	target_sources(test_${name} PRIVATE lab/fake_names.c)
 endforeach()

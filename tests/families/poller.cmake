@@ -15,5 +15,7 @@ target_compile_definitions(test_poller_change PRIVATE
 # daemon.cmake makes it
 add_dependencies(test_poller_change plugin_made_for_1_2)
 unit_test(poller_log SOURCES ${poller} LIBS ${poller_libs})
+unit_test(poller_memory SOURCES ${poller} LIBS ${poller_libs})
+failing_memory(poller_memory)
 unit_test(poller_schedule SOURCES ${poller} LIBS ${poller_libs})
 stress_test(poller SOURCES ${poller} LIBS ${poller_libs})

@@ -11,13 +11,14 @@ set(snmp_lab tests/lab/fake_snmp.c tests/lab/fake_snmp_tables.c tests/lab/fake_b
 set(snmp_libs source_yaml source resolve PkgConfig::netsnmp m)
 unit_test(snmp_parts SOURCES ${snmp_parts} LIBS PkgConfig::netsnmp)
 unit_test(snmp_walk SOURCES ${snmp_parts} LIBS PkgConfig::netsnmp)
-foreach(name snmp snmp_faults snmp_names snmp_hostile snmp_profiles snmp_v3
+foreach(name snmp snmp_faults snmp_memory snmp_names snmp_hostile snmp_profiles snmp_v3
 		snmp_about)
 	unit_test(${name} SOURCES ${snmp_collector} ${snmp_lab} LIBS ${snmp_libs})
 	target_compile_definitions(test_${name} PRIVATE
 		LAB_PROFILES="${CMAKE_SOURCE_DIR}/collectors/profiles"
 		LAB_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
 endforeach()
+failing_memory(snmp_memory)
 target_sources(test_snmp_names PRIVATE lab/fake_names.c)
 unit_test(snmp_target SOURCES ${snmp_collector} LIBS source resolve PkgConfig::netsnmp m)
 

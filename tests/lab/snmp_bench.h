@@ -28,6 +28,7 @@ static char community[64], community_setting[96];
 static struct collector_host *host;
 static struct fake_snmp *fake;
 static int target;
+static const struct cr_collector *collector = &cr_collector_1;
 
 static inline void write_community(const char *text, mode_t mode)
 {
@@ -84,7 +85,7 @@ static inline const char *try_open(const char *profile, const char *const *more)
 		settings[n] = known->setting[n];
 	for (size_t i = 0; more != NULL && more[i] != NULL && n < LAB_SETTINGS_MAX + 15; i++)
 		settings[n++] = more[i];
-	host = collector_host_open(&cr_collector_1, "test", settings, err, sizeof err);
+	host = collector_host_open(collector, "test", settings, err, sizeof err);
 	lab_profile_free(known);
 	return host != NULL ? NULL : err;
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# start.sh - signals at bad moments: a reload asked for during the start, a ranker that is stopped; and two daemons.
+# start.sh - signals at bad moments: a reload asked for during the start, a ranker that is stopped; two daemons; no standard streams.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cluster.sh"
 scene_begin start
@@ -35,7 +35,10 @@ for delay in 0.01 0.02 0.03 0.05; do
 done
 scene_ok "a reload asked for during the start is done after it"
 
+# whoever starts it ignores the ends of its children: so would the daemon, and convict who is stopped
+trap '' CHLD
 start_daemon
+trap - CHLD
 mkdir "$SCENE/run2"
 if timeout 10 "$DAEMON" -c "$CONFIG" --run-dir "$SCENE/run2" --state-dir "$SCENE/state" \
 	--plugins-dir "$SCENE/plugins.d" 2>"$SCENE/err"; then scene_fail "two daemons share a state directory"; fi
@@ -49,4 +52,13 @@ scene_wait 10 'grep -q "ranker started again.*did not run for 2 s" "$SCENE/callr
 scene_wait 5 '[ "$(status_of .router.state)" = active ]'
 same "generations of heap_free" "$(ctl plugins --json | jq -c '[.plugins[] | select(.plugin == "heap_free").generations[].state]')" '["current"]'
 scene_ok "a router whose process was stopped is started again, not quarantined"
+scene_kill callrouterd
+
+# files of its own would be in their place, and a ranker have none
+printf '#!/bin/bash\nexec "%s" "$@" <&- >&- 2>&-\n' "$DAEMON" >"$SCENE/closed"
+chmod +x "$SCENE/closed"
+DAEMON=$SCENE/closed start_daemon
+scene_wait 5 '[ "$(status_of .router.state)" = active ]'
+same "standard streams" "$(readlink "/proc/$(scene_pid callrouterd)/fd/"{0,1,2} | uniq)" /dev/null
+scene_ok "a daemon that was started without standard streams works"
 scene_kill callrouterd
