@@ -95,11 +95,11 @@ static void tell(struct source *source, int64_t now_ns)
 int64_t poller_log_visit(struct source *source, int64_t now_ns)
 {
 	const struct poller_lines *const all[] = { &source->fails, &source->answers,
-						   &source->warnings, &source->remarks };
+						   &source->warnings, &source->remarks, NULL };
 	int64_t next_ns = INT64_MAX;
 
 	tell(source, now_ns);
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+	for (size_t i = 0; all[i] != NULL; i++)
 		if (all[i]->others > 0 && all[i]->tell_ns < next_ns)
 			next_ns = all[i]->tell_ns;
 	return next_ns;
