@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
+#include "files.h"
 #include "refusal.h"
 
 #define OPEN_AT_LEAST 16
@@ -342,11 +342,9 @@ static int read_access(struct snmp_config *config, const struct cr_open *in,
 /* Of what this process may open, to leave enough for others. */
 static size_t count_open(void)
 {
-	struct rlimit limit;
+	const rlim_t half = files_limit() / 2;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 2 < OPEN_AT_LEAST)
-		return OPEN_AT_LEAST;
-	return (size_t)(limit.rlim_cur / 2);
+	return half < OPEN_AT_LEAST ? OPEN_AT_LEAST : (size_t)half;
 }
 
 /* Keeps the first fault of the description. */

@@ -219,9 +219,6 @@ const char *config_warning_show(const struct config *config, const struct config
  */
 char *config_expand(const char *target, const struct config_server *server);
 
-/** Does a template name a variable at all? [any] */
-bool config_is_template(const char *target);
-
 /** Is every server of the source polled by itself, and not one agent for all? So it is if its
  * target, or what is sent, names a variable. [any] */
 bool config_asks_each(const struct config_source *source);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source.h"
+
 const char *const config_own_variables[] = { "host", "port", "name", NULL };
 
 int config_piece_next(const char **at, struct config_piece *piece)
@@ -52,14 +54,9 @@ const char *config_variable(const struct config_server *server, const char *name
 	return NULL;
 }
 
-bool config_is_template(const char *target)
-{
-	return strstr(target, "${") != NULL;
-}
-
 bool config_asks_each(const struct config_source *source)
 {
-	return config_is_template(source->target) || source->n_variables > 0;
+	return source_is_template(source->target) || source->n_variables > 0;
 }
 
 const struct config_pair *config_own_target(const struct config_server *server,

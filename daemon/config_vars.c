@@ -195,7 +195,7 @@ static bool is_shared(const struct config_reader *reader, const struct config_so
 		is_covered |= config_own_target(&reader->config->servers[source->servers[i]],
 						source) == NULL;
 	return is_covered && !nodes->is_per_server && source->target != NULL &&
-	       !config_is_template(source->target);
+	       !source_is_template(source->target);
 }
 
 void config_vars_check(struct config_reader *reader, const struct config_source *source,

@@ -9,6 +9,7 @@
 
 #include "config.h"
 #include "config_fixture.h"
+#include "source.h"
 
 #define MS INT64_C(1000000)
 
@@ -396,8 +397,8 @@ Test(config, fills_targets_in_for_each_server)
 			cr_expect_str_eq(text, cases[i].expected);
 		free(text);
 	}
-	cr_expect(config_is_template("udp:${host}:1"));
-	cr_expect(!config_is_template("udp:$host:{1}"));
+	cr_expect(source_is_template("udp:${host}:1"));
+	cr_expect(!source_is_template("udp:$host:{1}"));
 	config_free(config);
 }
 

@@ -1,11 +1,11 @@
 /* test_http_names.c - the collector "http" with targets that are names: slow and unknown ones,
  * hosts with several addresses, hosts that move. */
-#include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
 
 #include "http_scene.h"
 #include "lab/fake_names.h"
+#include "lab/threads.h"
 #include "resolve.h"
 
 #define S INT64_C(1000000000)
@@ -106,18 +106,6 @@ static void await_free(double bytes)
 			return;
 	}
 	cr_assert_fail("still %f", free_bytes());
-}
-
-static int count_threads(void)
-{
-	DIR *tasks = opendir("/proc/self/task");
-	int n = 0;
-
-	cr_assert_not_null(tasks);
-	while (readdir(tasks) != NULL)
-		n++;
-	closedir(tasks);
-	return n;
 }
 
 /*** Names that are slow, or none ***/

@@ -1,10 +1,10 @@
 /* test_snmp_names.c - the SNMP collector with targets that are names: slow and unknown ones, hosts
  * with several addresses, hosts that move. */
-#include <dirent.h>
 #include <poll.h>
 
 #include "lab/fake_names.h"
 #include "lab/snmp_bench.h"
+#include "lab/threads.h"
 
 #define S INT64_C(1000000000)
 
@@ -172,18 +172,6 @@ Test(snmp_names, say_what_is_wrong_with_the_name_server_or_the_family)
 	target = add("udp", "other.test");
 	expect_bad(LONG_MS, CR_CONNECT,
 		   "name other.test cannot be resolved: no name server answers");
-}
-
-static int count_threads(void)
-{
-	DIR *tasks = opendir("/proc/self/task");
-	int n = 0;
-
-	cr_assert_not_null(tasks);
-	while (readdir(tasks) != NULL)
-		n++;
-	closedir(tasks);
-	return n;
 }
 
 Test(snmp_names, cost_nothing_where_there_are_none)

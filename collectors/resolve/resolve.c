@@ -264,13 +264,6 @@ int resolver_fd(struct resolver *resolver)
 	return fd;
 }
 
-void resolver_hear(struct resolver *resolver)
-{
-	eventfd_t n;
-
-	(void)eventfd_read(resolver_fd(resolver), &n);
-}
-
 static struct name_bucket *bucket_of(struct resolver *resolver, const char *host, size_t len)
 {
 	return &resolver->bucket[cr_hash64(host, len) % BUCKETS];

@@ -62,13 +62,11 @@ struct resolver *resolver_new(void);
  * [any] */
 void resolver_free(struct resolver *resolver);
 
-/** A descriptor that becomes readable when there is an answer that somebody was told to wait for;
+/** A descriptor (eventfd) that becomes readable when there is an answer that somebody was told to
+ * wait for, each time anew for who watches it by edges (EPOLLET), so that nobody has to read it;
  * made by the first call, closed by resolver_free(). Returns a negative errno value without one.
  * [any] */
 int resolver_fd(struct resolver *resolver);
-
-/** It was readable: from now on it tells of later answers. Ask for the names after that. [any] */
-void resolver_hear(struct resolver *resolver);
 
 /** A name to be asked for, to be left again; whoever joins the same name and family gets the same
  * one, and a lookup serves all. NULL: no memory. [any] */
